@@ -1,0 +1,1 @@
+"""Recipes made into networks: build, losses, checkpoints, generation."""

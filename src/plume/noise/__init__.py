@@ -1,0 +1,1 @@
+"""Noise = select × corrupt × target × order. numpy only; pure functions of rows and their random draws."""

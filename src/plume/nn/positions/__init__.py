@@ -1,0 +1,1 @@
+"""Where position enters the network, one file a scheme."""

@@ -1,0 +1,90 @@
+"""Write a Hugging Face directory: transformers' Auto classes load it, with the same numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from plume.core.batch import Order
+from plume.core.errors import PlumeError
+from plume.core.files import write_folder, write_json
+from plume.model.bridge import Bridge
+from plume.model.checkpoint import TOKENIZER, WEIGHTS, save_weights, state_of
+from plume.model.keymap import State
+from plume.model.model import Model
+from plume.model.recipe import Recipe
+from plume.recipes import _catalog as catalog
+from plume.text.tokenizer import Tokenizer
+
+SECOND = "generator"  # ELECTRA's, in a folder of its own
+
+
+def config_of(recipe: Recipe, bridge: Bridge, *, vocabulary: int, tokenizer: Tokenizer | None = None) -> dict[str, Any]:
+    """config.json."""
+    config = {"model_type": bridge.model_type, "architectures": [bridge.architecture(recipe)], "vocab_size": vocabulary, "dtype": "float32"}
+    return config | bridge.to_config(recipe) | ({} if tokenizer is None else _token_ids(recipe, tokenizer))
+
+
+def _token_ids(recipe: Recipe, tokenizer: Tokenizer) -> dict[str, int]:
+    ids = {"pad_token_id": tokenizer.pad}
+    if any(objective.noise and objective.noise.order is Order.CAUSAL for objective in recipe.objectives):
+        begin = tokenizer.separator if tokenizer.begin is None else tokenizer.begin
+        ids |= {"bos_token_id": begin, "eos_token_id": tokenizer.separator}
+    return ids
+
+
+def export(model: Model, tokenizer: Tokenizer, out: Path) -> None:
+    """The whole directory or nothing."""
+    recipe = model.recipe
+    bridge = catalog.bridge(recipe)
+    if bridge is None:
+        raise PlumeError(f"{recipe.name} has no counterpart in transformers, so it cannot be exported to it.")
+    if recipe.network.pruned:
+        raise PlumeError("This model's heads are pruned, and transformers no longer knows pruned models: export the unpruned one.")
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise PlumeError(f"{out} exists already: choose another --out.")
+    if out.exists():
+        out.rmdir()
+    write_folder(out, lambda folder: _fill(folder, model, tokenizer, bridge))
+
+
+def _fill(folder: Path, model: Model, tokenizer: Tokenizer, bridge: Bridge) -> None:
+    state = state_of(model)
+    second = {name: value for name, value in state.items() if bridge.second is not None and bridge.second.keys.knows(name)}
+    body = {name: value for name, value in state.items() if bridge.keys.knows(name)}
+    if lost := sorted(set(state) - set(body) - set(second)):
+        raise PlumeError(f"{len(lost)} tensors have no place in transformers' {bridge.model_type}, such as {lost[0]}.")
+    _write(folder, model.recipe, tokenizer, bridge, body)
+    if bridge.second is not None and set(second) - set(body):
+        _write(folder / SECOND, model.recipe, tokenizer, bridge.second, second)
+
+
+def _write(folder: Path, recipe: Recipe, tokenizer: Tokenizer, bridge: Bridge, state: State) -> None:
+    folder.mkdir(exist_ok=True)
+    theirs = bridge.keys.revert(state)
+    if bridge.architecture(recipe) == list(bridge.architectures)[-1]:  # the bare model
+        theirs = {name.removeprefix(bridge.prefix): value for name, value in theirs.items()}
+    write_json(folder / "config.json", config_of(recipe, bridge, vocabulary=len(state["embedding.token.weight"]), tokenizer=tokenizer))
+    save_weights(folder / WEIGHTS, theirs)
+    tokenizer.save(folder / TOKENIZER)
+    write_json(folder / "tokenizer_config.json", _tokenizer_config(recipe, tokenizer))
+
+
+def _tokenizer_config(recipe: Recipe, tokenizer: Tokenizer) -> dict[str, Any]:
+    form = tokenizer.format
+    roles = {
+        "pad_token": form.pad,
+        "unk_token": form.unknown,
+        "cls_token": form.begin,
+        "bos_token": form.begin or form.separator,
+        "sep_token": form.separator,
+        "eos_token": form.separator,
+        "mask_token": form.mask,
+    }
+    longest = recipe.positions.longest
+    return {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "model_max_length": longest if longest is not None else int(1e30),
+        "model_input_names": ["input_ids", "token_type_ids", "attention_mask"] if recipe.embedding.segments > 1 else ["input_ids", "attention_mask"],
+        **{role: token for role, token in roles.items() if token is not None},
+    }

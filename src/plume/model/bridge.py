@@ -1,0 +1,30 @@
+"""Bridge: what a family needs to be read from and written to a Hugging Face directory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from plume.model.keymap import KeyMap
+from plume.model.recipe import Recipe
+
+Config = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bridge:
+    model_type: str  # config.json's
+    architectures: dict[str, tuple[str, ...]]  # transformers class: the objectives whose heads it holds; the last is the bare model
+    prefix: str  # what stands before the body's names in these classes, and is missing in the bare model
+    keys: KeyMap
+    to_config: Callable[[Recipe], Config]
+    from_config: Callable[[Config], Recipe]
+    second: Bridge | None = None  # a second network in a folder of its own (ELECTRA's generator)
+
+    def architecture(self, recipe: Recipe) -> str:
+        """The smallest class that holds all heads the recipe has and this network carries."""
+        carried = {name for names in self.architectures.values() for name in names}
+        wanted = {objective.name for objective in recipe.objectives} & carried
+        fitting = [name for name, held in self.architectures.items() if wanted <= set(held)]
+        return fitting[-1]

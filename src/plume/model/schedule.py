@@ -1,0 +1,70 @@
+"""How the learning rate moves, as a factor of its peak over the run's progress (0 to 1), so that any kind of budget can drive it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from plume.core.errors import PlumeError
+from plume.core.part import Part
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedule(Part):
+    """`warmup` is the share of the run during which the rate rises linearly from 0."""
+
+    warmup: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.warmup < 1:
+            raise PlumeError(f"A warm-up of {self.warmup} is not a share of the run: give a number from 0 to below 1.")
+
+    def factor(self, progress: float) -> float:
+        if progress < self.warmup:
+            return progress / self.warmup
+        return self.after(min((progress - self.warmup) / (1 - self.warmup), 1.0))
+
+    def after(self, progress: float) -> float:
+        """The factor once warm, over the rest of the run."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Constant(Schedule):
+    """Constant, with warm-up if one is given."""
+
+    def after(self, progress: float) -> float:
+        return 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Linear(Schedule):
+    def after(self, progress: float) -> float:
+        return 1.0 - progress
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cosine(Schedule):
+    def after(self, progress: float) -> float:
+        return 0.5 * (1 + math.cos(math.pi * progress))
+
+
+@dataclass(frozen=True, kw_only=True)
+class CosineRestarts(Schedule):
+    """Cosine that starts again from the peak `cycles` times."""
+
+    cycles: int = 2
+
+    def after(self, progress: float) -> float:
+        return 0.0 if progress >= 1 else 0.5 * (1 + math.cos(math.pi * ((progress * self.cycles) % 1.0)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Polynomial(Schedule):
+    """From the peak down to `end` (a share of the peak) along (1 - progress)^power."""
+
+    power: float = 2.0
+    end: float = 0.0
+
+    def after(self, progress: float) -> float:
+        return self.end + (1 - self.end) * (1 - progress) ** self.power

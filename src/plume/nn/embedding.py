@@ -1,0 +1,53 @@
+"""Token, segment and position vectors, summed (BERT §3, arXiv:1810.04805)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from plume.core.part import Part
+from plume.nn.dropout import Dropout
+from plume.nn.positions.scheme import PositionModule
+
+
+@dataclass(frozen=True, kw_only=True)
+class Embedding(Part):
+    """`width` may be smaller than the network's: then the network projects it up (ALBERT's factorisation, ELECTRA)."""
+
+    width: int = 768
+    segments: int = 0
+    norm: bool = True
+    dropout: float = 0.1
+    epsilon: float = 1e-12
+
+    def build(self, *, vocabulary: int, positions: PositionModule) -> EmbeddingModule:
+        return EmbeddingModule(self, vocabulary=vocabulary, positions=positions)
+
+
+class EmbeddingModule(nn.Module):
+    def __init__(self, part: Embedding, *, vocabulary: int, positions: PositionModule) -> None:
+        super().__init__()
+        self.token = nn.Embedding(vocabulary, part.width)
+        self.segment = nn.Embedding(part.segments, part.width) if part.segments else None
+        self.position = positions
+        self.norm = nn.LayerNorm(part.width, eps=part.epsilon) if part.norm else None
+        self.dropout = Dropout(part.dropout)
+
+    def forward(self, tokens: Tensor, position: Tensor, segment: Tensor | None) -> Tensor:
+        """[B, T] ids to [B, T, E]."""
+        value: Tensor = self.token(tokens)
+        at_input = self.position.at_input(position)
+        if at_input is not None:
+            value = value + at_input
+        if self.segment is not None:
+            value = value + (self.segment.weight[0] if segment is None else self.segment(segment))
+        if self.norm is not None:
+            value = self.norm(value)
+        return self.dropout(value)
+
+
+def positions_of(tokens: Tensor, position: Tensor | None) -> Tensor:
+    """[B or 1, T]: what the batch says, or 0, 1, 2 …"""
+    return torch.arange(tokens.shape[1], device=tokens.device)[None] if position is None else position

@@ -1,0 +1,31 @@
+"""Learned absolute positions, added at the input (BERT, GPT)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+
+from plume.nn.positions.scheme import PositionModule, PositionScheme
+
+
+class LearnedPositions(PositionModule):
+    def __init__(self, *, rows: int, width: int, offset: int) -> None:
+        super().__init__()
+        self.offset = offset
+        self.table = nn.Embedding(rows, width)
+
+    def at_input(self, position: Tensor) -> Tensor:
+        found: Tensor = self.table(position + self.offset)
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Learned(PositionScheme):
+    """One vector a position. RoBERTa's table begins with `offset` = 2 rows that no token uses."""
+
+    longest: int = 512
+    offset: int = 0
+
+    def build(self, *, width: int, head_width: int) -> PositionModule:
+        return LearnedPositions(rows=self.longest + self.offset, width=width, offset=self.offset)

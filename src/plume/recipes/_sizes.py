@@ -1,0 +1,32 @@
+"""Small sizes that train in minutes on a CPU; the widths and depths are those of BERT's published miniatures (arXiv:1908.08962)."""
+
+from __future__ import annotations
+
+from plume.core.part import replace
+from plume.model.recipe import Recipe
+from plume.model.schedule import Linear
+
+# size: width, depth, heads, vocabulary, peak learning rate
+_SMALL = {"tiny": (128, 2, 2, 8000, 2e-3), "mini": (256, 4, 4, 8000, 1e-3), "small": (512, 4, 8, 16000, 5e-4)}
+
+
+def with_small(published: dict[str, Recipe]) -> dict[str, Recipe]:
+    """The published sizes and the small ones, which change numbers only."""
+    base = next(iter(published.values()))
+    return {size: _shrunk(base, size) for size in _SMALL} | published
+
+
+def _shrunk(base: Recipe, size: str) -> Recipe:
+    width, depth, heads, vocabulary, peak = _SMALL[size]
+    factorised = base.embedding.width != base.network.width
+    # A run of minutes sees each sentence a few times at most: dropout only slows it (as ALBERT §4.8 found at scale).
+    return replace(
+        base,
+        size=size,
+        tokenizer=replace(base.tokenizer, vocabulary=vocabulary),
+        embedding=replace(base.embedding, width=min(128, width) if factorised else width, dropout=0.0),
+        network=replace(
+            base.network, width=width, depth=depth, heads=heads, feed_forward=4 * width, dropout=0.0, attention_dropout=0.0
+        ),
+        training=replace(base.training, length=128, batch=32, peak=peak, schedule=Linear(warmup=0.1)),
+    )

@@ -1,0 +1,23 @@
+"""BERT-wwm: BERT, but a word is hidden whole; Chinese words are cut by jieba."""
+
+from __future__ import annotations
+
+from plume.core.part import replace
+from plume.noise.select import WholeWords
+from plume.objectives.masked_lm import masked_lm
+from plume.objectives.next_sentence import next_sentence
+from plume.recipes.bert import BERT
+from plume.recipes.bert import HF as HF
+from plume.recipes._sizes import with_small
+from plume.text.words import Words
+
+BERT_WWM = replace(
+    BERT,
+    name="bert-wwm",
+    title="BERT that hides whole words (Chinese: by jieba)",
+    paper="arXiv:1906.08101",
+    words=Words.JIEBA,
+    objectives=(masked_lm(select=WholeWords()), next_sentence()),
+)
+
+SIZES = with_small({"base": BERT_WWM})

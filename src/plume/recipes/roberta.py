@@ -1,0 +1,72 @@
+"""RoBERTa: BERT, but bytes instead of word pieces, full sentences across documents, no sentence objective, trained longer."""
+
+from __future__ import annotations
+
+from plume.core.part import replace
+from plume.data.layout import FullSentences
+from plume.heads.token_prediction import TokenPrediction
+from plume.model.bridge import Bridge, Config
+from plume.model.keymap import KeyMap, Rename, prefixed
+from plume.model.recipe import Recipe, Training
+from plume.model.schedule import Linear
+from plume.nn.positions.learned import Learned
+from plume.noise.select import Rounding, Tokens
+from plume.objectives.masked_lm import masked_lm
+from plume.recipes._sizes import with_small
+from plume.recipes.bert import BERT, BODY, body_config, body_from_config
+from plume.text.format import ROBERTA as ROBERTA_FORMAT
+from plume.text.tokenizers import ByteLevelBPE
+
+ROBERTA = replace(
+    BERT,
+    name="roberta",
+    title="BERT trained better: bytes, full sentences, masking drawn anew each time, no sentence objective",
+    paper="arXiv:1907.11692",
+    tokenizer=ByteLevelBPE(vocabulary=50265),
+    format=ROBERTA_FORMAT,
+    embedding=replace(BERT.embedding, segments=1, epsilon=1e-5),
+    positions=Learned(longest=512, offset=2),
+    network=replace(BERT.network, epsilon=1e-5),
+    pooler=False,
+    layout=FullSentences(),
+    objectives=(masked_lm(select=Tokens(rounding=Rounding.PROBABILISTIC), head=TokenPrediction(epsilon=1e-5)),),
+    training=Training(length=512, batch=8192, peak=6e-4, schedule=Linear(warmup=0.048), beta2=0.98, clip=0.0),
+)
+
+SIZES = with_small({
+    "base": ROBERTA,
+    "large": replace(
+        ROBERTA,
+        size="large",
+        embedding=replace(ROBERTA.embedding, width=1024),
+        network=replace(ROBERTA.network, width=1024, depth=24, heads=16, feed_forward=4096),
+        training=replace(ROBERTA.training, peak=4e-4, schedule=Linear(warmup=0.06)),
+    ),
+})
+
+
+def _to_config(recipe: Recipe) -> Config:
+    assert isinstance(recipe.positions, Learned)
+    return body_config(recipe) | {"max_position_embeddings": recipe.positions.longest + recipe.positions.offset}
+
+
+HF = Bridge(
+    model_type="roberta",
+    architectures={"RobertaForMaskedLM": ("masked_lm",), "RobertaModel": ()},
+    prefix="roberta.",
+    keys=KeyMap(
+        rules=(
+            *prefixed(BODY, "roberta."),
+            Rename("heads.masked_lm.dense", "lm_head.dense"),
+            Rename("heads.masked_lm.norm", "lm_head.layer_norm"),
+            Rename("heads.masked_lm", "lm_head"),
+        ),
+        copies=(
+            ("lm_head.decoder.weight", "roberta.embeddings.word_embeddings.weight"),
+            ("lm_head.decoder.bias", "lm_head.bias"),
+        ),
+        ignored=("roberta.embeddings.position_ids",),
+    ),
+    to_config=_to_config,
+    from_config=lambda config: body_from_config(ROBERTA, config),
+)

@@ -1,0 +1,85 @@
+"""Scripts: how much of a text is Chinese, how much Latin."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+# CJK ideographs, their extensions and compatibility forms, and the zero 〇.
+HAN = r"\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+LATIN = r"A-Za-z\u00aa\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff"
+
+_HAN = re.compile(f"[{HAN}]")
+_HAN_RUNS = re.compile(f"[{HAN}]+")
+_LATIN_RUNS = re.compile(f"[{LATIN}]+")
+_LETTER_RUNS = re.compile(r"[^\W\d_]+")
+_WORDS = re.compile(rf"[{HAN}]|[^\W{HAN}]+")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LanguageMix:
+    """Letters counted by script."""
+
+    han: int
+    latin: int
+    other: int
+
+    @property
+    def letters(self) -> int:
+        return self.han + self.latin + self.other
+
+    def share(self, count: int) -> float:
+        return count / max(1, self.letters)
+
+    def __add__(self, more: LanguageMix) -> LanguageMix:
+        return LanguageMix(han=self.han + more.han, latin=self.latin + more.latin, other=self.other + more.other)
+
+
+def language_mix(text: str) -> LanguageMix:
+    """
+    >>> language_mix("plume 是工作台, да")
+    LanguageMix(han=4, latin=5, other=2)
+    """
+    han = _length(_HAN_RUNS, text)
+    latin = _length(_LATIN_RUNS, text)
+    return LanguageMix(han=han, latin=latin, other=max(0, _length(_LETTER_RUNS, text) - han - latin))
+
+
+def is_han(character: str) -> bool:
+    """
+    >>> is_han("文"), is_han("，"), is_han("w")
+    (True, False, False)
+    """
+    return _HAN.match(character) is not None
+
+
+def has_han(text: str) -> bool:
+    return not text.isascii() and _HAN.search(text) is not None
+
+
+def count_words(text: str) -> int:
+    """Words of a language with spaces, each Chinese character as one.
+
+    >>> count_words("three words, 四个汉字")
+    6
+    """
+    return sum(1 for _ in _WORDS.finditer(text))
+
+
+def han_mask(codes: NDArray[Any]) -> NDArray[np.bool_]:
+    """`is_han` over an array of code points."""
+    return (
+        ((codes >= 0x4E00) & (codes <= 0x9FFF))
+        | ((codes >= 0x3400) & (codes <= 0x4DBF))
+        | ((codes >= 0x20000) & (codes <= 0x3FFFF))
+        | ((codes >= 0xF900) & (codes <= 0xFAFF))
+        | (codes == 0x3007)
+    )
+
+
+def _length(runs: re.Pattern[str], text: str) -> int:
+    return sum(map(len, runs.findall(text)))

@@ -1,0 +1,27 @@
+"""Text put together from pieces: without the spaces that a tokeniser's decoder puts where nobody writes them."""
+
+from __future__ import annotations
+
+import re
+
+from plume.text.languages import HAN
+
+_WIDE = r"\u3000-\u303f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"  # CJK punctuation: never a space beside it
+_KANA = r"\u3040-\u30ff"
+_SHARED = r"“”‘’…—·"  # used by both scripts: no space if the other side is Chinese
+_CJK = f"{HAN}{_WIDE}{_KANA}"
+
+_CHINESE = re.compile(f" +(?=[{_WIDE}])|(?<=[{_WIDE}]) +|(?<=[{_CJK}]) +(?=[{_CJK}{_SHARED}])|(?<=[{_SHARED}]) +(?=[{_CJK}])")
+_BEFORE_SIGN = re.compile(r" +(?=[.,!?;:%)\]}])")
+_AFTER_OPENING = re.compile(r"(?<=[(\[{]) +")
+_CONTRACTION = re.compile(r"(?<=\w) ?' ?(?=(?:s|t|re|ve|ll|d|m)\b)", re.IGNORECASE)
+
+
+def tidy_spaces(text: str) -> str:
+    """
+    >>> tidy_spaces("我 爱 python 编 程 ， it doesn ' t hurt ( much ) .")
+    "我爱 python 编程，it doesn't hurt (much)."
+    """
+    text = _CHINESE.sub("", text)
+    text = _AFTER_OPENING.sub("", _BEFORE_SIGN.sub("", text))
+    return _CONTRACTION.sub("'", text)

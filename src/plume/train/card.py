@@ -1,0 +1,114 @@
+"""card.md: what this model is, what it was fed, what it measured, how to make it again."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from plume import __version__
+from plume.core.files import write_text
+from plume.core.part import describe, differences
+from plume.model.recipe import Recipe
+from plume.train.loop import Outcome
+from plume.train.measure import Figure
+from plume.train.metrics import read_metrics
+from plume.train.progress import duration
+from plume.train.settings import Settings
+
+CARD = "card.md"
+_BARS = "▁▂▃▄▅▆▇█"
+
+
+def sparkline(values: list[float], width: int = 60) -> str:
+    """
+    >>> sparkline([3.0, 2.0, 1.0])
+    '█▅▁'
+    """
+    if not values:
+        return ""
+    picked = [values[i * len(values) // min(width, len(values))] for i in range(min(width, len(values)))]
+    low, high = min(picked), max(picked)
+    return "".join(_BARS[round((value - low) / ((high - low) or 1) * (len(_BARS) - 1))] for value in picked)
+
+
+def table(header: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> str:
+    lines = [header, tuple("---" for _ in header), *rows]
+    return "\n".join(f"| {' | '.join(str(cell) for cell in line)} |" for line in lines)
+
+
+def write_card(
+    folder: Path,
+    *,
+    settings: Settings,
+    parent: Recipe | None,
+    outcome: Outcome,
+    data: dict[str, Any],
+    figures: list[Figure],
+    entropy: float,
+    main: str | None,
+    parameters: int,
+) -> None:
+    recipe, spent = settings.recipe, outcome.position.spent
+    sections = [
+        f"# {recipe.name}/{recipe.size}",
+        f"{recipe.title} ({recipe.paper}). {parameters:,} parameters, pre-trained by plume {__version__}.",
+        _verdict(outcome, entropy, main),
+        "## Training",
+        table(("what", "value"), [
+            ("budget", settings.budget),
+            ("steps", f"{spent.steps:,}"),
+            ("tokens seen", f"{spent.tokens:,} ({spent.tokens / max(data['tokens'], 1):.1f} times the corpus)"),
+            ("FLOPs (matrix products)", f"{spent.flops:.3g}"),
+            ("seconds in steps", f"{spent.seconds:,.1f} ({duration(spent.seconds)})"),
+            ("speed", f"{spent.tokens / max(spent.seconds, 1e-9):,.0f} tokens/s, {spent.flops / max(spent.seconds, 1e-9) / 1e9:,.0f} GFLOP/s"),
+            ("ended", outcome.stopped_by and f"early, by {outcome.stopped_by}" or "budget used up"),
+            ("seed", settings.seed),
+        ]),
+        _curves(folder),
+        "## Held-out text",
+        table(("objective", "value"), [(name, f"{value:.4f}") for name, value in outcome.held_out.items()] + [("unigram entropy", f"{entropy:.4f}")]),
+        "## Data",
+        table(("what", "value"), [(name.replace("_", " "), f"{value:,}" if isinstance(value, int) else value) for name, value in data.items()]),
+        "## Noise, as measured on this corpus",
+        table(("figure", "measured", "paper", "note"), [
+            (f.name, f"{f.measured:.4g}", "" if f.paper is None else f"{f.paper:.4g}", f.note) for f in figures
+        ]),
+        _recipe_section(recipe, parent),
+        "## Versions",
+        table(("what", "version"), [
+            ("plume", __version__), ("torch", torch.__version__), ("tokenizers", version("tokenizers")),
+            ("python", platform.python_version()), ("machine", f"{platform.system()} {platform.machine()}, {torch.get_num_threads()} threads"),
+        ]),
+    ]  # fmt: skip
+    write_text(folder / CARD, "\n\n".join(sections) + "\n")
+
+
+def _verdict(outcome: Outcome, entropy: float, main: str | None) -> str:
+    if main is None or main not in outcome.held_out:
+        return ""
+    loss = outcome.held_out[main]
+    if loss < 0.97 * entropy:
+        return f"Held-out {main} loss **{loss:.3f}**, below the corpus' unigram entropy of {entropy:.3f} nats: it has learned from context."
+    return f"Held-out {main} loss **{loss:.3f}** is not below the corpus' unigram entropy of {entropy:.3f} nats: **it has not learned context yet.**"
+
+
+def _curves(folder: Path) -> str:
+    lines = read_metrics(folder)
+    names = sorted({name for line in lines for name in line if name.startswith(("loss/", "held_out/")) and not name.endswith("accuracy")})
+    rows = []
+    for name in names:
+        values = [line[name] for line in lines if name in line]
+        rows.append((name, f"`{sparkline(values)}`", f"{values[0]:.3f}", f"{values[-1]:.3f}"))
+    return table(("curve", "", "first", "last"), rows)
+
+
+def _recipe_section(recipe: Recipe, parent: Recipe | None) -> str:
+    if parent is None:
+        return "## Recipe\n\nSee recipe.json."
+    rows = [(d.path, f"`{describe(d.left)}`", f"`{describe(d.right)}`") for d in differences(parent, recipe) if d.path != "size"]
+    return f"## Recipe, against {parent.name}/{parent.size}\n\n" + (table(("part", parent.size, "here"), rows) if rows else "The same.")

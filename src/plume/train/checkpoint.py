@@ -1,0 +1,101 @@
+"""What a run needs to go on as if it had never stopped: weights, optimiser moments, data cursor, what was spent.
+
+There is no random state to keep: every step seeds its own (see loop.py).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from plume.core.errors import PlumeError
+from plume.core.files import clear_disk_errors, read_json, write_folder, write_json
+from plume.data.loader import Cursor
+from plume.model.checkpoint import WEIGHTS, load_weights, read_weights, save_weights
+from plume.model.model import Model
+from plume.train.budget import Spent
+from plume.train.distributed import like, whole
+
+_MOMENTS = ("exp_avg", "exp_avg_sq")
+_OPTIMISER, _STATE = "optimiser.safetensors", "state.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Position:
+    """Where a run stands."""
+
+    spent: Spent = Spent()
+    cursor: Cursor = Cursor()
+
+
+def checkpoints(folder: Path) -> list[Path]:
+    """Whole checkpoints, oldest first."""
+    return sorted(folder.glob("train/checkpoint-*"), key=lambda path: path.name)
+
+
+def save_checkpoint(folder: Path, model: Model, optimiser: torch.optim.Optimizer, position: Position, *, write: bool) -> None:
+    """Every process calls this; the one with `write` puts it on disk, then makes the weights the run's current ones."""
+    weights = {name: whole(parameter.detach()) for name, parameter in model.named_parameters()}
+    moments = {
+        f"{name}.{moment}": whole(optimiser.state[parameter][moment])
+        for name, parameter in model.named_parameters()
+        for moment in _MOMENTS
+        if parameter in optimiser.state
+    }
+    if not write:
+        return
+
+    def fill(target: Path) -> None:
+        save_weights(target / WEIGHTS, weights)
+        save_weights(target / _OPTIMISER, moments)
+        write_json(target / _STATE, {"spent": asdict(position.spent), "cursor": asdict(position.cursor)})
+
+    older = checkpoints(folder)
+    target = folder / "train" / f"checkpoint-{position.spent.steps:09d}"
+    if target not in older:
+        write_folder(target, fill)
+    with clear_disk_errors(folder):
+        _publish(target / WEIGHTS, folder / WEIGHTS)
+    for path in older:
+        if path != target:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _publish(source: Path, target: Path) -> None:
+    """A second name for the checkpoint's weights, put in place in one move."""
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    temporary.unlink(missing_ok=True)
+    try:
+        os.link(source, temporary)
+    except OSError:  # a file system without hard links
+        shutil.copyfile(source, temporary)
+    temporary.replace(target)
+
+
+def load_checkpoint(path: Path, model: Model, optimiser: torch.optim.Optimizer) -> Position:
+    state = read_json(path / _STATE, "the checkpoint is damaged; delete its folder to go on from an older one, or start afresh")
+    weights = read_weights(path / WEIGHTS)
+    _load_sharded(model, weights, path / WEIGHTS)
+    moments = read_weights(path / _OPTIMISER)
+    spent = Spent(**state["spent"])
+    for name, parameter in model.named_parameters():
+        held: dict[str, Tensor] = {key: like(moments[f"{name}.{key}"], parameter) for key in _MOMENTS if f"{name}.{key}" in moments}
+        if held:
+            optimiser.state[parameter] = {"step": torch.tensor(float(spent.steps)), **held}
+    return Position(spent=spent, cursor=Cursor(**state["cursor"]))
+
+
+@torch.no_grad()
+def _load_sharded(model: Model, weights: dict[str, Tensor], where: Path) -> None:
+    if not any(hasattr(parameter, "device_mesh") for parameter in model.parameters()):
+        load_weights(model, weights, where)
+        return
+    for name, parameter in model.named_parameters():
+        if name not in weights:
+            raise PlumeError(f"{where} lacks {name}.")
+        parameter.copy_(like(weights[name], parameter))

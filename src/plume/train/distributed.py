@@ -1,0 +1,75 @@
+"""Several processes under torchrun, or one. The rest of the loop asks here and need not know which."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from collections.abc import Sequence
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor import DTensor, distribute_tensor
+from torch.nn.parallel import DistributedDataParallel
+
+from plume.model.model import Model
+from plume.nn.stack import Sharing
+
+
+class Processes:
+    """Rank and size of the group; opens it when torchrun started us."""
+
+    def __init__(self, device: torch.device) -> None:
+        self.rank = int(os.environ.get("RANK", 0))
+        self.size = int(os.environ.get("WORLD_SIZE", 1))
+        self.device = device
+        if self.size > 1 and not dist.is_initialized():
+            if device.type == "cuda":
+                torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)))
+            timeout = datetime.timedelta(hours=2)  # the first process may be training a tokeniser meanwhile
+            dist.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=timeout)
+
+    @property
+    def first(self) -> bool:
+        return self.rank == 0
+
+    def sum(self, values: Sequence[float]) -> list[float]:
+        """Element by element, over all processes."""
+        if self.size == 1:
+            return list(values)
+        tensor = torch.tensor(values, dtype=torch.float64, device=self.device if self.device.type == "cuda" else "cpu")
+        dist.all_reduce(tensor)
+        return tensor.tolist()
+
+    def wait(self) -> None:
+        if self.size > 1:
+            dist.barrier()
+
+    def close(self) -> None:
+        if dist.is_initialized():
+            dist.destroy_process_group()
+
+    def wrap(self, model: Model, *, shard: bool) -> nn.Module:
+        """DDP, or FSDP where each process keeps a part of the parameters."""
+        if self.size == 1:
+            return model
+        if not shard:
+            return DistributedDataParallel(model, gradient_as_bucket_view=True)
+        if model.recipe.sharing is Sharing.NONE:  # a shared block runs many times in one pass and cannot be gathered for each
+            for block in model.stack.blocks:
+                fully_shard(block)
+        fully_shard(model)
+        return model
+
+
+def whole(tensor: torch.Tensor) -> torch.Tensor:
+    """A tensor as one process would hold it; every process must call this."""
+    return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
+
+
+def like(value: torch.Tensor, parameter: torch.Tensor) -> torch.Tensor:
+    """`value` laid out over the processes as `parameter` is."""
+    if isinstance(parameter, DTensor):
+        return distribute_tensor(value, parameter.device_mesh, parameter.placements)
+    return value.to(parameter.device)

@@ -1,0 +1,204 @@
+"""The one training loop.
+
+A step is a pure function of (weights, moments, settings, step number): the batch comes from the cursor, and torch's generator is seeded
+anew from (seed, step, rank). So a run that is killed and resumed ends with the same bits.
+"""
+
+from __future__ import annotations
+
+import math
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+import numpy as np
+import torch
+from torch import nn
+
+from plume.core.batch import Batch
+from plume.core.errors import PlumeError
+from plume.data.loader import Reader, Step
+from plume.model.model import Model
+from plume.train.budget import Spent
+from plume.train.checkpoint import Position, save_checkpoint
+from plume.train.device import Precision, autocast
+from plume.train.distributed import Processes
+from plume.train.evaluate import evaluate, to_device
+from plume.train.metrics import MetricsLog
+from plume.train.progress import Progress
+from plume.train.settings import Settings
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    position: Position
+    stopped_by: str | None  # a signal's name, if one ended the run early
+    held_out: dict[str, float]
+
+
+class Loop:
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        model: Model,
+        wrapped: nn.Module,
+        optimiser: torch.optim.Optimizer,
+        reader: Reader,
+        held_out: Reader,
+        processes: Processes,
+        precision: Precision,
+        folder: Path,
+        progress: Progress,
+        log: MetricsLog | None,
+    ) -> None:
+        self.settings, self.model, self.optimiser = settings, model, optimiser
+        self.reader, self.held_out, self.folder = reader, held_out, folder
+        self.processes, self.precision, self.progress, self.log = processes, precision, progress, log
+        self.device = processes.device
+        self.training = settings.recipe.training
+        self.wrapped = wrapped
+        self.scaler = torch.amp.GradScaler(self.device.type, enabled=precision is Precision.FP16)
+        self.weights = {objective.name: objective.weight for objective in settings.recipe.objectives}
+
+    def run(self, position: Position) -> Outcome:
+        settings, budget = self.settings, self.settings.budget
+        saved = measured = position.spent
+        held_out: dict[str, float] = {}
+        with _watched_signals() as caught:
+            steps = self.reader.batches(position.cursor, shares=self._shares(), workers=settings.workers)
+            while budget.progress(position.spent) < 1 and not caught:
+                position = self._step(next(steps), position, caught)
+                done = budget.progress(position.spent) >= 1 or bool(caught)
+                if done or budget.progress(position.spent) - budget.progress(measured) >= 1 / max(settings.measurements, 1):
+                    measured = position.spent
+                    held_out = self._measure(position.spent)
+                if done or settings.save_every.progress(_since(position.spent, saved)) >= 1:
+                    saved = position.spent
+                    save_checkpoint(self.folder, self.model, self.optimiser, position, write=self.processes.first)
+            steps.close()
+        if not held_out:  # resumed with nothing left to do
+            held_out = self._measure(position.spent)
+        return Outcome(position=position, stopped_by=caught[0] if caught else None, held_out=held_out)
+
+    def _shares(self) -> tuple[slice, ...]:
+        """Every process takes each n-th row, so that any number of processes and accumulated parts covers the same global batch."""
+        accumulate = self.settings.accumulate
+        parts = self.processes.size * accumulate
+        if self.training.batch % parts:
+            raise PlumeError(
+                f"A batch of {self.training.batch} rows does not divide over {self.processes.size} processes × {accumulate} parts: "
+                f"set training.batch to a multiple of {parts}."
+            )
+        return tuple(slice(self.processes.rank * accumulate + part, None, parts) for part in range(accumulate))
+
+    def _step(self, step: Step, position: Position, caught: list[str]) -> Position:
+        started = time.perf_counter()
+        spent = position.spent
+        torch.manual_seed(_step_seed(self.settings.seed, spent.steps, self.processes.rank))
+        rate = self.training.peak * self.training.schedule.factor(self.settings.budget.progress(spent))
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate
+        counts, tokens, flops, clock = self._exchange(step.batches, spent, caught)
+        scale = {name: torch.tensor(self.weights[name] * self.processes.size / max(n, 1.0), device=self.device) for name, n in counts.items()}
+        sums = self._gradients(step.batches, scale)
+        self.scaler.unscale_(self.optimiser)
+        limit = self.training.clip or float("inf")
+        norm = nn.utils.clip_grad_norm_(self.model.parameters(), limit)
+        self.scaler.step(self.optimiser)
+        self.scaler.update()
+        self.optimiser.zero_grad(set_to_none=True)
+        seconds = clock + time.perf_counter() - started
+        spent = Spent(steps=spent.steps + 1, tokens=spent.tokens + tokens, flops=spent.flops + flops, seconds=seconds)
+        self._report(spent, counts, sums, rate, norm)
+        return Position(spent=spent, cursor=step.following)
+
+    def _exchange(self, batches: tuple[Batch, ...], spent: Spent, caught: list[str]) -> tuple[dict[str, float], int, float, float]:
+        """One exchange a step: prediction counts, tokens, FLOPs, the first process's clock, and whether anyone was told to stop."""
+        counted = [self.model.counts(batch) for batch in batches]
+        names = list(counted[0])
+        local = [float(sum(count[name] for count in counted)) for name in names]
+        tokens = sum(batch.tokens.size if batch.length is None else int(batch.length.sum()) for batch in batches)
+        flops = float(sum(self.model.flops(batch) for batch in batches))
+        clock = spent.seconds if self.processes.first else 0.0
+        *counts, tokens_all, flops_all, clock, told = self.processes.sum([*local, tokens, flops, clock, float(bool(caught))])
+        if told and not caught:
+            caught.append("another process was told to stop")
+        return dict(zip(names, counts, strict=True)), int(tokens_all), flops_all, clock
+
+    def _gradients(self, batches: tuple[Batch, ...], scale: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """Accumulate the gradient of all parts; returns each objective's summed loss."""
+        sums: dict[str, torch.Tensor] = {}
+        for number, batch in enumerate(batches):
+            last = number == len(batches) - 1
+            with nullcontext() if last or not hasattr(self.wrapped, "no_sync") else self.wrapped.no_sync():
+                with autocast(self.precision, self.device):
+                    loss, losses = self.wrapped(to_device(batch, self.device), scale)
+                self.scaler.scale(loss).backward()
+            for name, part in losses.items():
+                sums[name] = sums[name] + part.total.detach() if name in sums else part.total.detach()
+        return sums
+
+    def _report(self, spent: Spent, counts: dict[str, float], sums: dict[str, torch.Tensor], rate: float, norm: torch.Tensor) -> None:
+        if spent.steps % self.settings.log_every and self.settings.budget.progress(spent) < 1:
+            return
+        totals = self.processes.sum([float(sums[name]) for name in counts])
+        losses = {name: total / max(counts[name], 1.0) for name, total in zip(counts, totals, strict=True)}
+        if not all(math.isfinite(loss) for loss in losses.values()):
+            raise PlumeError(
+                f"The loss became {losses} at step {spent.steps}: training has diverged. Lower the rate, for example "
+                f"--set training.peak={self.training.peak / 3:.2g}; the last checkpoint is intact."
+            )
+        self.progress.step(spent, losses)
+        if self.log is not None:
+            self.log.write(
+                step=spent.steps, tokens=spent.tokens, flops=spent.flops, seconds=round(spent.seconds, 3), rate=rate,
+                gradient_norm=float(norm), **{f"loss/{name}": loss for name, loss in losses.items()},
+            )  # fmt: skip
+
+    def _measure(self, spent: Spent) -> dict[str, float]:
+        measured = evaluate(self.model, self.held_out, device=self.device, processes=self.processes)
+        self.progress.measured(spent, measured)
+        if self.log is not None:
+            self.log.write(step=spent.steps, tokens=spent.tokens, **{f"held_out/{name}": value for name, value in measured.items()})
+        return measured
+
+
+def _since(spent: Spent, before: Spent) -> Spent:
+    return Spent(
+        steps=spent.steps - before.steps,
+        tokens=spent.tokens - before.tokens,
+        flops=spent.flops - before.flops,
+        seconds=spent.seconds - before.seconds,
+    )
+
+
+def _step_seed(seed: int, step: int, rank: int) -> int:
+    """A seed of its own for every step and process: dropout and samples then need no saved state."""
+    return int(np.random.SeedSequence([seed % 2**63, step, rank]).generate_state(1, np.uint64)[0] >> np.uint64(1))
+
+
+@contextmanager
+def _watched_signals() -> Iterator[list[str]]:
+    """Ctrl-C and SIGTERM are noted, and the loop ends after the step; a second Ctrl-C ends at once."""
+    caught: list[str] = []
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        if caught:
+            raise KeyboardInterrupt
+        caught.append(signal.Signals(number).name)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield caught  # signals belong to the main thread: a caller there handles them
+        return
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield caught
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,48 @@
+"""metrics.jsonl: one line a report, appended as the run goes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from plume.core.files import write_text
+
+METRICS = Path("train") / "metrics.jsonl"
+
+
+def read_metrics(folder: Path) -> list[dict[str, Any]]:
+    path = folder / METRICS
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+
+
+class MetricsLog:
+    """Appends; on resuming, what was written after the checkpoint is dropped first, so that no step appears twice."""
+
+    def __init__(self, folder: Path, *, resumed_at: int, tensorboard: bool = False) -> None:
+        kept = [line for line in read_metrics(folder) if line["step"] <= resumed_at]
+        write_text(folder / METRICS, "".join(json.dumps(line) + "\n" for line in kept))
+        self._file = (folder / METRICS).open("a", encoding="utf-8", buffering=1)
+        self._board = _board(folder) if tensorboard else None
+
+    def write(self, **values: float | str) -> None:
+        self._file.write(json.dumps(values) + "\n")
+        if self._board is not None:
+            for name, value in values.items():
+                if isinstance(value, int | float) and name != "step":
+                    self._board.add_scalar(name, value, int(values["step"]))
+
+    def close(self) -> None:
+        self._file.close()
+        if self._board is not None:
+            self._board.close()
+
+
+def _board(folder: Path) -> Any:
+    from plume.core.errors import PlumeError
+
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise PlumeError("TensorBoard is not installed: pip install 'plume-lm[tensorboard]', or leave --tensorboard out.") from None
+    return SummaryWriter(folder / "train" / "tensorboard")

@@ -1,0 +1,193 @@
+"""Pre-training from a text file to a model directory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import torch
+from rich.console import Console
+from rich.progress import BarColumn, Progress as Bar, TaskProgressColumn, TextColumn
+
+from plume.core.errors import PlumeError
+from plume.data.collate import Collator
+from plume.data.corpus import Corpus
+from plume.data.loader import Reader
+from plume.data.store import Store, Stores, build_stores
+from plume.data.train_tokenizer import train_tokenizer
+from plume.model.checkpoint import TOKENIZER, load_model, save_recipe
+from plume.model.model import Model
+from plume.model.recipe import Recipe
+from plume.noise.rows import Alphabet
+from plume.objectives._objective import Answers
+from plume.recipes import _catalog as catalog
+from plume.text.tokenizer import Tokenizer
+from plume.train.allocator import keep_freed_memory
+from plume.train.budget import Budget
+from plume.train.card import write_card
+from plume.train.checkpoint import Position, checkpoints, load_checkpoint, save_checkpoint
+from plume.train.device import choose_device, choose_precision
+from plume.train.distributed import Processes
+from plume.train.loop import Loop, Outcome
+from plume.train.measure import measure_noise
+from plume.train.metrics import MetricsLog
+from plume.train.optimiser import make_optimiser
+from plume.train.progress import Progress
+from plume.train.settings import Settings, read_settings, save_settings
+
+_HELD_OUT_SEED = 20181011  # the masks of held-out rows never change, whatever the run's seed
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finished:
+    folder: Path
+    outcome: Outcome
+
+
+def start(settings: Settings, folder: Path, *, quiet: bool = False) -> Finished:
+    """A new run into a directory that does not exist yet or is empty."""
+    processes = Processes(choose_device(settings.device))
+    if processes.first and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise PlumeError(f"{folder} exists already. Choose another --out, or go on with that run: plume pretrain --resume {folder}")
+    settings = replace(settings, corpus=tuple(os.path.abspath(path) for path in settings.corpus))
+    return _run(settings, folder, processes, quiet=quiet, fresh=True)
+
+
+def resume(folder: Path, *, budget: Budget | None = None, quiet: bool = False) -> Finished:
+    """Go on from the last checkpoint; a larger budget goes on longer."""
+    settings = read_settings(folder)
+    if budget is not None:
+        settings = replace(settings, budget=budget)
+    return _run(settings, folder, Processes(choose_device(settings.device)), quiet=quiet, fresh=False)
+
+
+def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool, fresh: bool) -> Finished:
+    quiet = quiet or not processes.first
+    keep_freed_memory()
+    recipe = settings.recipe
+    recipe.noise  # noqa: B018 - says at once if there is nothing to train
+    corpus = Corpus(list(settings.corpus))
+    corpus.require_trainable()
+    tokenizer = _tokenizer(settings, folder, corpus, processes, quiet=quiet)
+    stores = _stores(corpus, tokenizer, recipe, processes, quiet=quiet)
+    reader = make_reader(stores.train, recipe, tokenizer, seed=settings.seed)
+    held_out = make_reader(stores.held_out, recipe, tokenizer, seed=_HELD_OUT_SEED, rows=min(recipe.training.batch, 64))
+    reader.plan(0)  # a layout that cannot use this corpus says so before anything is written
+    held_out.plan(0)
+
+    model = build(recipe, vocabulary=tokenizer.size, seed=settings.seed, initial=settings.initial).to(processes.device)
+    model.stack.checkpointing = settings.recompute
+    precision = choose_precision(settings.precision, processes.device)
+    wrapped = processes.wrap(model, shard=settings.shard)
+    optimiser = make_optimiser(model, recipe.training)
+    if processes.first:
+        folder.mkdir(parents=True, exist_ok=True)
+        save_settings(folder, settings)
+        save_recipe(folder, recipe)
+        tokenizer.save(folder / TOKENIZER)
+    processes.wait()
+    found = [] if fresh else checkpoints(folder)
+    position = load_checkpoint(found[-1], model, optimiser) if found else Position()
+    if not found:
+        save_checkpoint(folder, model, optimiser, position, write=processes.first)
+
+    log = MetricsLog(folder, resumed_at=position.spent.steps, tensorboard=settings.tensorboard) if processes.first else None
+    main = main_objective(recipe)
+    entropy = stores.train.unigram_entropy
+    with Progress(budget=settings.budget, entropy=entropy, main=main, quiet=quiet, start=position.spent) as progress:
+        progress.say(_opening(settings, model, stores))
+        loop = Loop(
+            settings=settings, model=model, wrapped=wrapped, optimiser=optimiser, reader=reader, held_out=held_out,
+            processes=processes, precision=precision, folder=folder, progress=progress, log=log,
+        )  # fmt: skip
+        outcome = loop.run(position)
+    if log is not None:
+        log.close()
+        data = stores.info | {"tokens": len(stores.train.tokens), "held_out_tokens": len(stores.held_out.tokens)}
+        write_card(
+            folder, settings=settings, parent=catalog.parent(recipe), outcome=outcome, data=data,
+            figures=measure_noise(reader, recipe), entropy=entropy, main=main, parameters=sum(p.numel() for p in model.parameters()),
+        )  # fmt: skip
+    processes.wait()
+    return Finished(folder=folder, outcome=outcome)
+
+
+def main_objective(recipe: Recipe) -> str | None:
+    """The objective whose loss can be held against the unigram entropy: the one that predicts tokens."""
+    return next((objective.name for objective in recipe.objectives if objective.answers is Answers.NOISE), None)
+
+
+def make_reader(store: Store, recipe: Recipe, tokenizer: Tokenizer, *, seed: int, rows: int | None = None) -> Reader:
+    names = {kind: tuple(o.name for o in recipe.objectives if o.answers is kind) for kind in Answers}
+    collator = Collator(
+        noise=recipe.noise,
+        alphabet=Alphabet(size=tokenizer.size, mask=tokenizer.mask),
+        token_objectives=names[Answers.NOISE],
+        sentence_objectives=names[Answers.LAYOUT],
+    )
+    training = recipe.training
+    return Reader(
+        store=store, layout=recipe.layout, collator=collator, tokenizer=tokenizer,
+        length=training.length, rows=rows or training.batch, seed=seed,
+    )  # fmt: skip
+
+
+def build(recipe: Recipe, *, vocabulary: int, seed: int, initial: str | None = None) -> Model:
+    """A fresh model, or one that starts from another's weights wherever names and shapes agree."""
+    model = recipe.assembly.build(recipe, vocabulary=vocabulary)
+    model.initialise(seed)
+    if initial is not None:
+        given, _ = load_model(Path(initial))
+        source, target = dict(given.named_parameters()), dict(model.named_parameters())
+        with torch.no_grad():
+            for name in source.keys() & target.keys():
+                if source[name].shape != target[name].shape:
+                    raise PlumeError(f"--init {initial}: {name} has shape {tuple(source[name].shape)}, this recipe {tuple(target[name].shape)}.")
+                target[name].copy_(source[name])
+    return model
+
+
+def _tokenizer(settings: Settings, folder: Path, corpus: Corpus, processes: Processes, *, quiet: bool) -> Tokenizer:
+    """The run's own when resuming, a given one, or one trained here by the first process and read by the others."""
+    form = settings.recipe.format
+    own = folder / TOKENIZER
+    given = settings.tokenizer or settings.initial
+    if own.exists():
+        return Tokenizer.load(own, format=form)
+    if given:
+        return Tokenizer.load(Path(given), format=form)
+    if processes.first:
+        console = Console(stderr=True, quiet=quiet)
+        with console.status(f"training a {type(settings.recipe.tokenizer).__name__} tokeniser …"):
+            trained = train_tokenizer(corpus, settings.recipe.tokenizer, form)
+        if processes.size > 1:
+            trained.save(own)
+    processes.wait()
+    return trained if processes.first else Tokenizer.load(own, format=form)
+
+
+def _stores(corpus: Corpus, tokenizer: Tokenizer, recipe: Recipe, processes: Processes, *, quiet: bool) -> Stores:
+    """Built by the first process; the others find it ready."""
+    if not processes.first:
+        processes.wait()
+    columns = (TextColumn("tokenising"), BarColumn(), TaskProgressColumn())
+    with Bar(*columns, console=Console(stderr=True, quiet=quiet), disable=quiet, transient=True) as bar:
+        task = bar.add_task("", total=corpus.census().characters)
+        stores = build_stores(corpus, tokenizer, words=recipe.words, cache=None, progress=lambda done: bar.update(task, completed=done))
+    if processes.first:
+        processes.wait()
+    return stores
+
+
+def _opening(settings: Settings, model: Model, stores: Stores) -> str:
+    parameters = sum(parameter.numel() for parameter in model.parameters())
+    return (
+        f"{settings.recipe.name}/{settings.recipe.size}: {parameters:,} parameters, {len(stores.train.tokens):,} tokens of text, "
+        f"budget {settings.budget}; unigram entropy {stores.train.unigram_entropy:.2f} nats, the loss to beat"
+    )
+
+
+def corpus_paths(paths: Sequence[str | Path] | str | Path) -> tuple[str, ...]:
+    return tuple(str(path) for path in ([paths] if isinstance(paths, str | Path) else paths))

@@ -1,0 +1,87 @@
+"""What a person sees while a run goes on: a live line in a terminal, a plain line now and then elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from rich.console import Console
+from rich.progress import BarColumn, TextColumn
+from rich.progress import Progress as Bar
+
+from plume.train.budget import Budget, Spent
+
+_PLAIN_EVERY = 30.0  # seconds between two lines where there is no terminal
+_STUCK = 0.97  # of the unigram entropy
+
+
+def duration(seconds: float) -> str:
+    """
+    >>> duration(3725)
+    '1h02m'
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes >= 60:
+        return f"{minutes // 60}h{minutes % 60:02d}m"
+    return f"{minutes}m{rest:02d}s" if minutes else f"{rest}s"
+
+
+class Progress:
+    """Reports on stderr; `quiet` for tests, for other processes than the first, and for callers in Python who ask."""
+
+    def __init__(self, *, budget: Budget, entropy: float, main: str | None, quiet: bool = False, start: Spent = Spent()) -> None:
+        self.budget, self.entropy, self.main, self.quiet = budget, entropy, main, quiet
+        self.console = Console(stderr=True, quiet=quiet, highlight=False)
+        self._live = not quiet and sys.stderr.isatty()
+        self._start, self._begin = start, time.monotonic()
+        self._smooth: float | None = None
+        self._held_out = ""
+        self._said_stuck = False
+        self._last_plain = self._begin
+        self._bar = Bar(BarColumn(bar_width=20), TextColumn("{task.description}"), console=self.console, disable=not self._live, transient=True)
+        self._task = self._bar.add_task("starting", total=1.0)
+
+    def __enter__(self) -> Progress:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def say(self, text: str) -> None:
+        self.console.print(text)
+
+    def step(self, spent: Spent, losses: dict[str, float]) -> None:
+        line = self._line(spent, losses)
+        self._bar.update(self._task, completed=min(self.budget.progress(spent), 1.0), description=line)
+        if not self._live and not self.quiet and time.monotonic() - self._last_plain > _PLAIN_EVERY:
+            self._last_plain = time.monotonic()
+            self.say(line)
+        self._warn_if_stuck(spent, losses)
+
+    def _line(self, spent: Spent, losses: dict[str, float]) -> str:
+        rate = (spent.tokens - self._start.tokens) / max(spent.seconds - self._start.seconds, 1e-9)
+        share = self.budget.progress(spent)
+        used = share - self.budget.progress(self._start)
+        left = (time.monotonic() - self._begin) / max(used, 1e-9) * max(1 - share, 0)
+        shown = "  ".join(f"{name} {loss:.3f}" for name, loss in losses.items())
+        against = f" (unigram entropy {self.entropy:.2f})" if self.main in losses else ""
+        return f"{share:4.0%}  step {spent.steps}  {shown}{against}  {rate:,.0f} tokens/s  {duration(left)} left{self._held_out}"
+
+    def _warn_if_stuck(self, spent: Spent, losses: dict[str, float]) -> None:
+        if self.main not in losses:
+            return
+        loss = losses[self.main]
+        self._smooth = loss if self._smooth is None else 0.9 * self._smooth + 0.1 * loss
+        late = self.budget.progress(spent) > 0.25 and spent.steps >= 100
+        if late and not self._said_stuck and self._smooth > _STUCK * self.entropy:
+            self._said_stuck = True
+            self.say(
+                f"The loss ({self._smooth:.2f}) is stuck at the unigram entropy ({self.entropy:.2f}): the model has learned how frequent tokens are, "
+                "and nothing of their context. More steps, a higher or lower training.peak, or a smaller model may free it."
+            )
+
+    def measured(self, spent: Spent, measured: dict[str, float]) -> None:
+        shown = "  ".join(f"{name} {value:.1%}" if name.endswith("accuracy") else f"{name} {value:.3f}" for name, value in measured.items())
+        self._held_out = f"  held out {measured[self.main]:.3f}" if self.main in measured else ""
+        self.say(f"held out at step {spent.steps}: {shown}")

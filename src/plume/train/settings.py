@@ -1,0 +1,52 @@
+"""What a user asked for: written to train/run.json, so that --resume needs nothing but the directory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from plume.core.errors import PlumeError
+from plume.core.files import read_json, write_json
+from plume.core.part import Part, part_from_json
+from plume.model.recipe import Recipe
+from plume.train.budget import Budget
+from plume.train.device import Precision
+
+RUN = Path("train") / "run.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings(Part):
+    recipe: Recipe
+    corpus: tuple[str, ...]
+    budget: Budget
+    seed: int = 0
+    tokenizer: str | None = None  # a given one, instead of training it
+    initial: str | None = None  # a model directory to start from
+    accumulate: int = 1
+    precision: Precision = Precision.AUTO
+    device: str = "auto"
+    workers: int = 1
+    save_every: Budget = Budget(unit="seconds", amount=300.0)
+    measurements: int = 10  # how often the held-out loss is taken
+    log_every: int = 10  # steps between two lines of metrics
+    shard: bool = False
+    recompute: bool = False  # gradient checkpointing
+    tensorboard: bool = False
+
+    def __post_init__(self) -> None:
+        if self.accumulate < 1 or self.recipe.training.batch % self.accumulate:
+            raise PlumeError(f"A batch of {self.recipe.training.batch} rows does not divide into {self.accumulate} accumulated parts.")
+
+
+def save_settings(folder: Path, settings: Settings) -> None:
+    write_json(folder / RUN, settings.to_json())
+
+
+def read_settings(folder: Path) -> Settings:
+    if not (folder / RUN).exists():
+        raise PlumeError(f"{folder} holds no run to resume: there is no {RUN} in it.")
+    settings = part_from_json(read_json(folder / RUN, "it should hold the run's settings"))
+    if not isinstance(settings, Settings):
+        raise PlumeError(f"{folder / RUN} holds no run's settings.")
+    return settings
