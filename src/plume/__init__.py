@@ -1,5 +1,27 @@
-"""plume: a workbench for pre-trained language models."""
+"""plume: a workbench for pre-trained language models.
+
+>>> import plume
+>>> plume.recipe("albert/base").embedding.width
+128
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from plume._version import __version__
+from plume.core.errors import PlumeError
+
+if TYPE_CHECKING:
+    from plume.api import export_hf, import_hf, load, pretrain, recipe, resume
+
+__all__ = ["PlumeError", "__version__", "export_hf", "import_hf", "load", "pretrain", "recipe", "resume"]
+
+
+def __getattr__(name: str) -> Any:
+    """The verbs bring torch with them, so they are imported when first used."""
+    if name in __all__:
+        import plume.api
+
+        return getattr(plume.api, name)
+    raise AttributeError(f"module 'plume' has no attribute '{name}'")

@@ -1,0 +1,53 @@
+"""The command line: one thin file a command. Heavy imports stay inside the commands, so that --help answers at once."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import typer
+
+from plume._version import __version__
+from plume.core.errors import PlumeError
+
+# In the order of use, which is also the order of --help.
+COMMANDS = ("recipes", "show", "tasks", "pretrain", "fill", "generate", "score", "embed", "import", "export")
+
+app = typer.Typer(
+    name="plume",
+    help="A workbench for pre-trained language models: pre-train many families on your own text, at an equal budget.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"plume {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version.")) -> None:
+    """A workbench for pre-trained language models: pre-train many families on your own text, at an equal budget."""
+
+
+for _name in COMMANDS:
+    app.command(_name)(importlib.import_module(f"plume.cli.{_name}_" if _name == "import" else f"plume.cli.{_name}").run)
+
+
+def main() -> None:
+    """Run, and turn an error meant for the user into one message and exit code 2."""
+    try:
+        app()
+    except PlumeError as error:
+        print(f"plume: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("plume: interrupted", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:  # the reader of our output went away
+        sys.stderr.close()
+        sys.exit(141)

@@ -38,7 +38,7 @@ class Electra(Model):
             return objective.head.build(Dims(width=self._generator_part.width, token=self.embedding.token))
         return super()._head(objective)
 
-    def generate_hidden(self, batch: Batch) -> Encoded:
+    def token_states(self, batch: Batch) -> Encoded:
         assert self.generator is not None, "masked_lm is declared, so there is a generator"
         return self._run(self.generator, batch)
 
@@ -59,7 +59,7 @@ class Electra(Model):
             if objective.answers is Answers.NOISE and objective.name in batch.labels:
                 head, target = self.head(objective.name), batch.labels[objective.name]
                 assert isinstance(head, TokenPredictionModule)
-                encoded = self.generate_hidden(batch)
+                encoded = self.token_states(batch)
                 losses[objective.name] = head.loss(encoded, target)
                 judged = self._pasted(batch, target, sample(head, at(encoded, target).detach()))
         for objective in self.recipe.objectives:

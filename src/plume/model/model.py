@@ -65,6 +65,10 @@ class Model(nn.Module):
         """Run the stack; with `batch.read`, only those positions come out of the last block."""
         return self._run(self.stack, batch, keep_layers=keep_layers, record=record_attention, head_mask=head_mask, cache=cache)
 
+    def token_states(self, batch: Batch) -> Encoded:
+        """What the head that predicts tokens reads: here the one network's output."""
+        return self.encode(batch)
+
     def _run(
         self,
         stack: Stack,

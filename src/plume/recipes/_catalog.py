@@ -32,6 +32,14 @@ def recipe(name: str) -> Recipe:
     return known[size]
 
 
+def parameters(of: Recipe) -> int:
+    """How many, with the vocabulary the recipe asks for; nothing is allocated."""
+    import torch
+
+    with torch.device("meta"):
+        return sum(parameter.numel() for parameter in of.assembly.build(of, vocabulary=of.tokenizer.vocabulary).parameters())
+
+
 def parent(of: Recipe) -> Recipe | None:
     """The family's published base, which a size is described against."""
     return sizes(of.name)["base"] if of.name in families() else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,9 +27,9 @@ from plume.recipes import _catalog as catalog
 from plume.text.tokenizer import Tokenizer
 from plume.train.allocator import keep_freed_memory
 from plume.train.budget import Budget
-from plume.train.card import write_card
+from plume.train.card import CARD, write_card
 from plume.train.checkpoint import Position, checkpoints, load_checkpoint, save_checkpoint
-from plume.train.device import choose_device, choose_precision
+from plume.train.device import Precision, choose_device, choose_precision
 from plume.train.distributed import Processes
 from plume.train.loop import Loop, Outcome
 from plume.train.measure import measure_noise
@@ -187,6 +188,24 @@ def _opening(settings: Settings, model: Model, stores: Stores) -> str:
         f"{settings.recipe.name}/{settings.recipe.size}: {parameters:,} parameters, {len(stores.train.tokens):,} tokens of text, "
         f"budget {settings.budget}; unigram entropy {stores.train.unigram_entropy:.2f} nats, the loss to beat"
     )
+
+
+def say_goodbye(finished: Finished, *, quiet: bool) -> None:
+    """Where the model is and what to do next; a run that a signal ended leaves with the signal's usual code."""
+    console = Console(stderr=True, quiet=quiet, highlight=False)
+    stopped = finished.outcome.stopped_by
+    if stopped is None:
+        console.print(f"done: {finished.folder} (read {finished.folder / CARD})")
+        return
+    console.print(f"stopped by {stopped}; saved at step {finished.outcome.position.spent.steps}. Go on: plume pretrain --resume {finished.folder}")
+    raise SystemExit(128 + getattr(signal, stopped, signal.SIGTERM))
+
+
+def precision_of(word: str) -> Precision:
+    try:
+        return Precision(word)
+    except ValueError:
+        raise PlumeError(f"There is no precision '{word}': choose {', '.join(Precision)}.") from None
 
 
 def corpus_paths(paths: Sequence[str | Path] | str | Path) -> tuple[str, ...]:

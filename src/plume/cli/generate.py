@@ -1,0 +1,32 @@
+"""plume generate"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def run(
+    model: Annotated[Path, typer.Argument(help="A model directory.")],
+    prompt: Annotated[str, typer.Argument(help="The text to go on from.")] = "",
+    max_tokens: Annotated[int, typer.Option(help="Write at most so many tokens.")] = 50,
+    temperature: Annotated[float, typer.Option(help="Below 1 safer, above 1 wilder.")] = 1.0,
+    top_k: Annotated[int, typer.Option(help="Choose among the k likeliest only; 0: all.")] = 0,
+    top_p: Annotated[float, typer.Option(help="Choose among the likeliest that make up this mass.")] = 1.0,
+    greedy: Annotated[bool, typer.Option("--greedy", help="Always take the likeliest token.")] = False,
+    beams: Annotated[int, typer.Option(help="Beam search with so many beams.")] = 1,
+    samples: Annotated[int, typer.Option(help="Write so many texts.")] = 1,
+    seed: Annotated[int, typer.Option(help="The same seed writes the same text.")] = 0,
+) -> None:
+    """Go on with a text."""
+    import plume
+
+    loaded = plume.load(model)
+    for number in range(samples):
+        print(
+            loaded.generate(
+                prompt, max_tokens=max_tokens, temperature=temperature, top_k=top_k, top_p=top_p, greedy=greedy, beams=beams, seed=seed + number
+            )
+        )

@@ -1,0 +1,56 @@
+"""plume pretrain"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def run(
+    recipe: Annotated[str | None, typer.Argument(help="A family or family/size, such as bert/tiny; see 'plume recipes'.")] = None,
+    corpus: Annotated[list[Path] | None, typer.Option(help="Text or JSONL, plain or .gz, or a folder of such; may be repeated.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The model directory to make.")] = None,
+    budget: Annotated[str | None, typer.Option(help="10m, 2h, 500steps, 5e6tokens or 1e14flops.  [default: 10m]")] = None,
+    resume: Annotated[Path | None, typer.Option(help="Go on with this run; with --budget, up to a new total.")] = None,
+    set_: Annotated[list[str] | None, typer.Option("--set", help="Change a part: network.depth=4, training.peak=5e-4 …")] = None,
+    tokenizer: Annotated[Path | None, typer.Option(help="Use this tokenizer.json, vocab.txt or run instead of training one.")] = None,
+    init: Annotated[Path | None, typer.Option(help="Start from this model's weights and tokeniser.")] = None,
+    seed: Annotated[int, typer.Option(help="Fixes first weights, masks, order and dropout.")] = 0,
+    accumulate: Annotated[int, typer.Option(help="Compute the batch in so many parts, to save memory.")] = 1,
+    precision: Annotated[str, typer.Option(help="auto, fp32, bf16 or fp16.")] = "auto",
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, mps.")] = "auto",
+    workers: Annotated[int, typer.Option(help="Threads that prepare batches.")] = 1,
+    save_every: Annotated[str, typer.Option(help="How often to write a checkpoint, as a budget.")] = "5m",
+    log_every: Annotated[int, typer.Option(help="Steps between two lines of train/metrics.jsonl.")] = 10,
+    shard: Annotated[bool, typer.Option("--fsdp", help="Under torchrun: spread parameters over the processes (FSDP).")] = False,
+    recompute: Annotated[bool, typer.Option("--recompute", help="Gradient checkpointing: less memory, more time.")] = False,
+    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also write TensorBoard files.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing while training.")] = False,
+) -> None:
+    """Pre-train a family on your own text. Ctrl-C saves and leaves; --resume goes on."""
+    from plume.core.errors import PlumeError
+    from plume.recipes import _catalog as catalog
+    from plume.train import pretrain as runs
+    from plume.train.budget import Budget
+    from plume.train.settings import Settings
+
+    if resume is not None:
+        if recipe is not None or corpus or out is not None or set_:
+            raise PlumeError("--resume takes the run's own recipe, corpus and settings: give only --budget with it.")
+        finished = runs.resume(resume, budget=None if budget is None else Budget.parse(budget), quiet=quiet)
+    else:
+        if recipe is None or not corpus or out is None:
+            raise PlumeError("Say what to train, on what, and where to: plume pretrain bert/tiny --corpus corpus.txt --out runs/bert")
+        chosen = catalog.recipe(recipe)
+        for assignment in set_ or []:
+            chosen = chosen.override(assignment)
+        settings = Settings(
+            recipe=chosen, corpus=runs.corpus_paths(corpus), budget=Budget.parse(budget or "10m"), seed=seed,
+            tokenizer=None if tokenizer is None else str(tokenizer), initial=None if init is None else str(init),
+            accumulate=accumulate, precision=runs.precision_of(precision), device=device, workers=workers,
+            save_every=Budget.parse(save_every), log_every=log_every, shard=shard, recompute=recompute, tensorboard=tensorboard,
+        )  # fmt: skip
+        finished = runs.start(settings, out, quiet=quiet)
+    runs.say_goodbye(finished, quiet=quiet)

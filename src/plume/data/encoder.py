@@ -1,0 +1,149 @@
+"""Documents to arrays of ids, with the bounds of words, sentences and documents."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from plume.text.sentences import sentence_starts
+from plume.text.tokenizer import Tokenizer
+from plume.text.words import Words
+
+# Characters. A sentence without an end is cut here; the tokeniser is given texts of at most this length, and so many characters at once:
+# its own records take some 200 bytes a token.
+LONGEST_SENTENCE = 10_000
+BATCH = 200_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Encoded:
+    """Tokens of some documents one after another, without separators. No sentence and no document is empty."""
+
+    tokens: NDArray[np.uint16] | NDArray[np.uint32]
+    word_start: NDArray[np.bool_]
+    sentence_length: NDArray[np.int64]  # in tokens
+    document_length: NDArray[np.int64]  # in sentences
+
+    def select(self, sentences: NDArray[np.bool_]) -> Encoded:
+        """Only the sentences chosen; a document that loses all of them is gone."""
+        chosen = np.repeat(sentences, self.sentence_length)
+        lengths = np.bincount(self.document_of_sentence()[sentences], minlength=len(self.document_length))
+        return Encoded(
+            tokens=self.tokens[chosen],
+            word_start=self.word_start[chosen],
+            sentence_length=self.sentence_length[sentences],
+            document_length=lengths[lengths > 0],
+        )
+
+    def document_of_sentence(self) -> NDArray[np.int64]:
+        return np.repeat(np.arange(len(self.document_length)), self.document_length)
+
+
+def concatenate(parts: Sequence[Encoded]) -> Encoded:
+    return Encoded(
+        tokens=np.concatenate([part.tokens for part in parts]),
+        word_start=np.concatenate([part.word_start for part in parts]),
+        sentence_length=np.concatenate([part.sentence_length for part in parts]),
+        document_length=np.concatenate([part.document_length for part in parts]),
+    )
+
+
+def token_type(vocabulary: int) -> DTypeLike:
+    return np.uint16 if vocabulary <= 1 << 16 else np.uint32
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Text:
+    """What the tokeniser gets at once: sentences of one paragraph, and where they begin in it."""
+
+    text: str
+    starts: list[int]
+    document: int
+
+
+class Encoder:
+    """Encodes whole paragraphs, so that a word keeps the space before it, and finds the sentences among their tokens.
+
+    Paragraphs of a document are joined by a line break if the tokeniser has a token for it (byte-level ones do).
+
+    >>> from plume.text.format import BERT
+    >>> from plume.text.tokenizers import WordPiece
+    >>> texts = ["one two. one", "two two two."] * 4
+    >>> tokenizer = Tokenizer(WordPiece(vocabulary=40).train(iter(texts), format=BERT), format=BERT)
+    >>> made = Encoder(tokenizer, words=Words.SPACES).encode([["Two one. One two one."], ["Two", "two"]])
+    >>> made.sentence_length.tolist(), made.document_length.tolist()
+    ([3, 4, 1, 1], [2, 2])
+    """
+
+    def __init__(self, tokenizer: Tokenizer, *, words: Words) -> None:
+        self.tokenizer = tokenizer
+        self.words = words
+        self._type = token_type(tokenizer.size)
+        self._line_break = "\n" if tokenizer.unknown not in tokenizer.encode(["a\na"])[0] else " "
+
+    def encode(self, documents: Sequence[Sequence[str]]) -> Encoded:
+        """`documents` are lists of paragraphs. Sentences and documents without tokens are dropped."""
+        parts = [self._encode_batch(batch) for batch in _batches(self._texts(documents))]
+        sentences = np.concatenate([part[2] for part in parts])
+        owners = np.concatenate([part[3] for part in parts])
+        lengths = np.bincount(owners[sentences > 0], minlength=len(documents))
+        return Encoded(
+            tokens=np.concatenate([part[0] for part in parts]),
+            word_start=np.concatenate([part[1] for part in parts]),
+            sentence_length=sentences[sentences > 0],
+            document_length=lengths[lengths > 0],
+        )
+
+    def _texts(self, documents: Sequence[Sequence[str]]) -> Iterator[_Text]:
+        for number, paragraphs in enumerate(documents):
+            for place, paragraph in enumerate(paragraphs):
+                text = paragraph if place == 0 else self._line_break + paragraph
+                yield from _pieces(text, document=number)
+
+    def _encode_batch(self, texts: Sequence[_Text]) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+        """Tokens, word starts, the length of each sentence and its document."""
+        joined = self.tokenizer.encode_joined([text.text for text in texts], words=self.words)
+        begin = np.fromiter(
+            (base + start for text, base in zip(texts, joined.character_bounds.tolist(), strict=False) for start in text.starts), np.int64
+        )
+        # A token belongs to the sentence in which it begins.
+        first = np.searchsorted(np.maximum.accumulate(joined.start), begin, side="left")
+        owners = np.repeat([text.document for text in texts], [len(text.starts) for text in texts])
+        return joined.ids.astype(self._type), joined.word_start, np.diff(first, append=len(joined.ids)), owners
+
+
+def _pieces(text: str, *, document: int) -> Iterator[_Text]:
+    """A paragraph as it is, or in parts that end with a sentence if it is long."""
+    starts = sentence_starts(text)
+    if len(text) <= LONGEST_SENTENCE:
+        yield _Text(text=text, starts=starts, document=document)
+        return
+    first = 0
+    kept: list[int] = []
+    for start, end in itertools.pairwise([*_with_cuts(starts, len(text)), len(text)]):
+        if kept and end - first > LONGEST_SENTENCE:
+            yield _Text(text=text[first:start], starts=[place - first for place in kept], document=document)
+            first, kept = start, []
+        kept.append(start)
+    yield _Text(text=text[first:], starts=[place - first for place in kept], document=document)
+
+
+def _with_cuts(starts: Iterable[int], length: int) -> Iterator[int]:
+    for start, end in itertools.pairwise([*starts, length]):
+        yield from range(start, end, LONGEST_SENTENCE)
+
+
+def _batches(texts: Iterable[_Text]) -> Iterator[list[_Text]]:
+    batch: list[_Text] = []
+    size = 0
+    for text in texts:
+        batch.append(text)
+        size += len(text.text)
+        if size > BATCH:
+            yield batch
+            batch, size = [], 0
+    yield batch  # perhaps empty: arrays of the right type come out of it all the same

@@ -1,0 +1,29 @@
+"""A tokeniser trained on the corpus itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from plume.data.corpus import Corpus
+from plume.text.format import Format
+from plume.text.tokenizer import Tokenizer
+from plume.text.tokenizers import TokenizerSpec
+
+SAMPLE = 64_000_000  # bytes of text: more does not change a vocabulary of this size, and would have to be held in memory
+
+
+def train_tokenizer(corpus: Corpus, spec: TokenizerSpec, format: Format, *, sample: int = SAMPLE) -> Tokenizer:
+    """Train `spec` on the corpus, or on whole documents spread evenly over it if it is larger than `sample` bytes."""
+    return Tokenizer(spec.train(sample_paragraphs(corpus, limit=sample), format=format), format=format)
+
+
+def sample_paragraphs(corpus: Corpus, *, limit: int) -> Iterator[str]:
+    """At most `limit` bytes; always the same for the same text."""
+    share = min(1.0, limit / max(1, corpus.census().bytes))
+    due = taken = 0.0
+    for document in corpus.documents():
+        size = sum(len(paragraph.encode()) for paragraph in document.paragraphs)
+        due += size * share
+        if share == 1 or taken + size <= due + 1:
+            taken += size
+            yield from document.paragraphs
