@@ -16,6 +16,7 @@ from plume.core.errors import PlumeError
 from plume.data.lines import BadBytes, check_start, read_lines
 from plume.text.languages import count_words
 from plume.text.sentences import split_sentences
+from plume.text.tidy import without_surrogates
 
 # The most characters one document may hold, two long novels: whatever is longer is cut, so that memory stays bounded.
 LONGEST_DOCUMENT = 2_000_000
@@ -94,8 +95,12 @@ class Corpus:
 def read_documents(files: Sequence[Path], *, bad: Callable[[BadBytes], None] | None = None) -> Iterator[Document]:
     """Documents of the files, JSONL ones without text too. `bad` is told of undecodable bytes, which raise without it."""
     for file in files:
-        is_jsonl = Path(file.name.removesuffix(".gz")).suffix in (*JSONL, ".json")
-        yield from (_from_jsonl if is_jsonl else _from_text)(file, bad)
+        yield from (_from_jsonl if is_jsonl(file) else _from_text)(file, bad)
+
+
+def is_jsonl(file: Path) -> bool:
+    """By its name; in a folder, `.json` files are passed over, as they seldom are corpora."""
+    return Path(file.name.removesuffix(".gz")).suffix in (*JSONL, ".json")
 
 
 def _from_text(file: Path, bad: Callable[[BadBytes], None] | None) -> Iterator[Document]:
@@ -161,7 +166,7 @@ def _clean(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return without_surrogates(text)
     return text
 
 

@@ -74,10 +74,10 @@ class Blocks(Layout):
         total = len(store.tokens)
         first = int(generator.integers(0, room)) if total > 2 * room else 0
         start = np.arange(first, total - 1, room)
-        if first > 1:
+        if first > 0:
             start = np.concatenate([[0], start])
         end = np.minimum(start + room + 1, total)
-        if first > 1:
+        if first > 0:
             end[0] = first + 1
         return Plan(start=start[:, None], end=end[:, None])
 
@@ -125,7 +125,7 @@ class SentencePairs(Layout):
         before = np.concatenate([[0], np.cumsum(end - begin)])  # tokens before each sentence
         # Draw for every sentence as if a chunk began there; the walk below then uses the draws of the real starts only.
         shorter = generator.random(count) < self.short
-        aim = np.where(shorter, generator.integers(2, max(room, 3), count), room)
+        aim = np.where(shorter, generator.integers(2, max(room, 2) + 1, count), room)
         chunk_end = np.minimum(np.searchsorted(before, before[:-1] + aim, side="left"), document_end)
         size = chunk_end - np.arange(count)
         cut = np.where(size > 1, np.arange(count) + 1 + (generator.random(count) * (size - 1)).astype(np.int64), chunk_end)

@@ -36,7 +36,8 @@ class BadBytes:
 
     def __str__(self) -> str:
         source = shlex.quote(str(self.file))
-        target = shlex.quote(str(self.file.with_name(self.file.name.removesuffix(".gz"))) + ".utf8")
+        plain = self.file.with_name(self.file.name.removesuffix(".gz"))
+        target = shlex.quote(str(plain.with_name(f"{plain.stem}.utf8{plain.suffix}")))
         read = f"gzip -dc {source} | iconv -f {self.encoding}" if self.file.suffix == ".gz" else f"iconv -f {self.encoding} {source}"
         command = f"{read} -t UTF-8 > {target}"
         return (
@@ -130,10 +131,17 @@ def _check_block(data: bytes, *, path: Path, first: bool, line: int) -> None:
     zero = data.find(b"\0")
     if zero >= 0:
         line += data.count(b"\n", 0, zero)
-        if first and data.count(b"\0") > len(data) // 4:
-            encoding = "UTF-16LE" if data[1::2].count(0) > data[0::2].count(0) else "UTF-16BE"
-            raise PlumeError(str(BadBytes(file=path, line=1, column=1, byte=data[0], encoding=encoding)))
+        if first and (encoding := _utf16(data)):
+            raise PlumeError(str(BadBytes(file=path, line=1, column=zero + 1, byte=0, encoding=encoding)))
         raise PlumeError(f"{path}, line {line}: a zero byte, so this is no text file. Leave it out, or convert it to UTF-8 text.")
+
+
+def _utf16(data: bytes) -> str | None:
+    """Western text in UTF-16 has a zero in every other place, and in no place between."""
+    high, low = data[0::2].count(0), data[1::2].count(0)
+    if min(high, low) == 0 and max(high, low) > len(data) // 4:
+        return "UTF-16LE" if low else "UTF-16BE"
+    return None
 
 
 def _decode(block: bytes, *, path: Path, first: int, bad: Callable[[BadBytes], None] | None) -> str:

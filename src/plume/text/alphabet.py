@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,27 +61,39 @@ def _most_frequent(totals: Counter[str], *, alone: set[str], vocabulary: int, fo
     return kept
 
 
-def count_characters(texts: Sequence[str]) -> NDArray[np.int64]:
-    """How often each code point occurs.
+class CharacterCounter:
+    """How often each code point occurs in the texts added.
 
-    >>> int(count_characters(["abba", "中"])[ord("b")])
+    >>> counter = CharacterCounter()
+    >>> counter.add("abba")
+    >>> int(counter.totals()[ord("b")])
     2
     """
-    totals = np.zeros(0x110000, np.int64)
-    batch: list[str] = []
-    size = 0
+
+    def __init__(self) -> None:
+        self._totals = np.zeros(0x110000, np.int64)
+        self._waiting: list[str] = []
+        self._size = 0
+
+    def add(self, text: str) -> None:
+        self._waiting.append(text)
+        self._size += len(text)
+        if self._size > 1_000_000:  # large batches, as each pays for a table of all code points
+            self.totals()
+
+    def totals(self) -> NDArray[np.int64]:
+        # surrogatepass: a lone surrogate may come out of a JSON escape, and must not stop a count
+        data = "".join(self._waiting).encode("utf-32-le", "surrogatepass")
+        self._totals += np.bincount(np.frombuffer(data, np.uint32), minlength=0x110000)
+        self._waiting, self._size = [], 0
+        return self._totals
+
+
+def count_characters(texts: Iterable[str]) -> NDArray[np.int64]:
+    counter = CharacterCounter()
     for text in texts:
-        batch.append(text)
-        size += len(text)
-        if size > 1_000_000:  # large batches, as each pays for a table of all code points
-            totals += _count("".join(batch))
-            batch, size = [], 0
-    return totals + _count("".join(batch))
-
-
-def _count(text: str) -> NDArray[np.int64]:
-    # surrogatepass: a lone surrogate may come out of a JSON escape, and must not stop a count
-    return np.bincount(np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32), minlength=0x110000)
+        counter.add(text)
+    return counter.totals()
 
 
 def thin_unspaced(texts: Sequence[str], *, limit: int) -> list[str]:

@@ -35,9 +35,6 @@ class LanguageMix:
     def share(self, count: int) -> float:
         return count / max(1, self.letters)
 
-    def __add__(self, more: LanguageMix) -> LanguageMix:
-        return LanguageMix(han=self.han + more.han, latin=self.latin + more.latin, other=self.other + more.other)
-
 
 def language_mix(text: str) -> LanguageMix:
     """
@@ -47,6 +44,15 @@ def language_mix(text: str) -> LanguageMix:
     han = _length(_HAN_RUNS, text)
     latin = _length(_LATIN_RUNS, text)
     return LanguageMix(han=han, latin=latin, other=max(0, _length(_LETTER_RUNS, text) - han - latin))
+
+
+def mix_of_counts(counts: NDArray[np.int64]) -> LanguageMix:
+    """The same from a count of each code point: for text that is too long for one string."""
+    present = "".join(chr(code) for code in np.flatnonzero(counts))
+    totals = [
+        sum(int(counts[ord(letter)]) for run in runs.findall(present) for letter in run) for runs in (_HAN_RUNS, _LATIN_RUNS, _LETTER_RUNS)
+    ]
+    return LanguageMix(han=totals[0], latin=totals[1], other=max(0, totals[2] - totals[0] - totals[1]))
 
 
 def is_han(character: str) -> bool:
@@ -67,7 +73,7 @@ def count_words(text: str) -> int:
     >>> count_words("three words, 四个汉字")
     6
     """
-    return sum(1 for _ in _WORDS.finditer(text))
+    return len(_WORDS.findall(text))
 
 
 def han_mask(codes: NDArray[Any]) -> NDArray[np.bool_]:

@@ -9,7 +9,7 @@ from plume.text.languages import is_han
 
 _CLOSERS = "”’」』）)】》〉\\]\"'"
 # A run of terminators with the quotes and brackets that close after it; a line break ends a sentence too.
-_CANDIDATE = re.compile(rf"(?P<run>[.!?。！？；｡…]+)(?P<closers>[{_CLOSERS}]*)|(?:\s*[\r\n])+")
+_CANDIDATE = re.compile(rf"(?P<run>[.!?。！？；｡…]+)(?P<closers>[{_CLOSERS}]*)|[\r\n]+")
 _WIDE = frozenset("。！？；｡")
 _COMMAS = frozenset("，、：；,:;")
 

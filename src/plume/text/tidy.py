@@ -14,6 +14,7 @@ _CJK = f"{HAN}{_WIDE}{_KANA}"
 _CHINESE = re.compile(f" +(?=[{_WIDE}])|(?<=[{_WIDE}]) +|(?<=[{_CJK}]) +(?=[{_CJK}{_SHARED}])|(?<=[{_SHARED}]) +(?=[{_CJK}])")
 _BEFORE_SIGN = re.compile(r" +(?=[.,!?;:%)\]}])")
 _AFTER_OPENING = re.compile(r"(?<=[(\[{]) +")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _CONTRACTION = re.compile(r"(?<=\w) ?' ?(?=(?:s|t|re|ve|ll|d|m)\b)", re.IGNORECASE)
 
 
@@ -25,3 +26,8 @@ def tidy_spaces(text: str) -> str:
     text = _CHINESE.sub("", text)
     text = _AFTER_OPENING.sub("", _BEFORE_SIGN.sub("", text))
     return _CONTRACTION.sub("'", text)
+
+
+def without_surrogates(text: str) -> str:
+    """Halves of surrogate pairs, which JSON and file names can hold but UTF-8 cannot, as U+FFFD: of the same length."""
+    return _SURROGATE.sub("\ufffd", text)

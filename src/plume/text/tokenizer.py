@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from plume.core.errors import PlumeError
 from plume.core.files import write_atomic
 from plume.text.format import Format
 from plume.text.languages import han_mask, has_han
-from plume.text.tidy import tidy_spaces
+from plume.text.tidy import tidy_spaces, without_surrogates
 from plume.text.tokenizer_files import read_backend
 from plume.text.words import Words, chinese_word_starts
 
@@ -111,7 +112,10 @@ class Tokenizer:
     @functools.cached_property
     def unknown(self) -> int | None:
         """The family's unknown token, or the one the model uses although the family names none."""
-        return self._role(self.format.unknown or getattr(self.backend.model, "unk_token", None))
+        if self.format.unknown is not None:
+            return self._id_of(self.format.unknown)
+        model = self._file["model"]
+        return model.get("unk_id") if model["type"] == "Unigram" else self._role(model.get("unk_token"))
 
     def token(self, number: int) -> str:
         found = self.backend.id_to_token(int(number))
@@ -151,7 +155,7 @@ class Tokenizer:
         character_bounds = _bounds(len(text) for text in texts)
         total = int(token_bounds[-1])
         base = np.repeat(character_bounds[:-1], np.diff(token_bounds))
-        offsets = np.fromiter((edge for encoding in encodings for pair in encoding.offsets for edge in pair), np.int64, 2 * total)
+        offsets = np.fromiter(chain.from_iterable(chain.from_iterable(encoding.offsets for encoding in encodings)), np.int64, 2 * total)
         start, end = offsets[0::2] + base, offsets[1::2] + base
         codes = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), np.uint32)
         start = start + ((end - start > 1) & (codes[np.minimum(start, max(0, len(codes) - 1))] == 32)) if total else start
@@ -162,7 +166,7 @@ class Tokenizer:
         if words is Words.JIEBA and total:
             may_start = np.concatenate([chinese_word_starts(text) if has_han(text) else np.ones(len(text), np.bool_) for text in texts])
             word_start &= first | may_start[np.minimum(start, len(may_start) - 1)]
-        ids = np.fromiter((number for encoding in encodings for number in encoding.ids), np.int64, total)
+        ids = np.fromiter(chain.from_iterable(encoding.ids for encoding in encodings), np.int64, total)
         return Joined(ids=ids, word_start=word_start, start=start, end=end, token_bounds=token_bounds, character_bounds=character_bounds)
 
     def decode(self, ids: Iterable[int], *, skip_special: bool = True) -> str:
@@ -173,15 +177,21 @@ class Tokenizer:
     @functools.cached_property
     def _decoder_adds_spaces(self) -> bool:
         """Byte-level and Metaspace pieces carry their spaces; others are joined by one each."""
-        return '"ByteLevel"' not in self._decoder_text and '"Metaspace"' not in self._decoder_text and "▁" not in self._decoder_text
+        decoder = json.dumps(self._file["decoder"], ensure_ascii=False)
+        return not any(sign in decoder for sign in ('"ByteLevel"', '"Metaspace"', "▁"))
 
-    @functools.cached_property
-    def _decoder_text(self) -> str:
-        return json.dumps(json.loads(self.backend.to_str())["decoder"], ensure_ascii=False)
+    @property
+    def _file(self) -> dict[str, Any]:
+        """tokenizer.json as data: it says what the library's objects do not."""
+        file: dict[str, Any] = json.loads(self.backend.to_str())
+        return file
 
     def _encodings(self, texts: Sequence[str], *, allow_special: bool) -> list[Any]:
         backend = self.backend if allow_special else self._plain
-        encoded: list[Any] = backend.encode_batch(list(texts), add_special_tokens=False)
+        try:
+            encoded: list[Any] = backend.encode_batch(list(texts), add_special_tokens=False)
+        except TypeError:  # what the library says of text that UTF-8 cannot write
+            encoded = backend.encode_batch([without_surrogates(text) for text in texts], add_special_tokens=False)
         return encoded
 
     def _id_of(self, token: str) -> int:
@@ -197,8 +207,10 @@ def _bounds(lengths: Iterable[int]) -> NDArray[np.int64]:
 
 
 def _word_ids(encodings: Sequence[Any], total: int) -> NDArray[np.int64]:
-    # a special token written in the text has no word: -1, and two of them in a row are told apart by their places
-    return np.fromiter((-1 if word is None else word for encoding in encodings for word in encoding.word_ids), np.int64, total)
+    try:
+        return np.fromiter(chain.from_iterable(encoding.word_ids for encoding in encodings), np.int64, total)
+    except TypeError:  # a special token written in the text is of no word, None: then -1
+        return np.fromiter((-1 if word is None else word for encoding in encodings for word in encoding.word_ids), np.int64, total)
 
 
 def _word_starts(

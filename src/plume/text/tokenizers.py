@@ -205,7 +205,7 @@ def _alphabet(texts: list[str], tokenizer: Tokenizer, *, vocabulary: int, forms:
         texts,
         vocabulary=vocabulary,
         normalize=normalizer.normalize_str,
-        words=lambda text: len(cutter.pre_tokenize_str(text)),
+        words=lambda text: len(cutter.pre_tokenize_str(normalizer.normalize_str(text))),
         forms=forms,
     )
     return (text.translate(alphabet.rare) if alphabet.rare else text for text in texts), alphabet

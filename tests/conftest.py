@@ -1,0 +1,186 @@
+"""What many tests share: a small bilingual corpus with its tokenisers and stores, miniature recipes, and statistics with fixed seeds."""
+
+from __future__ import annotations
+
+import functools
+import random
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from plume.core.part import replace
+from plume.core.seeds import Draws
+from plume.data.corpus import Corpus
+from plume.data.loader import Reader
+from plume.data.store import Stores, build_stores
+from plume.data.train_tokenizer import train_tokenizer
+from plume.model.model import Model
+from plume.model.recipe import Recipe
+from plume.recipes import _catalog as catalog
+from plume.text.tokenizer import Tokenizer
+from plume.text.tokenizers import BPE, ByteLevelBPE, Unigram, WordPiece
+from plume.train.evaluate import to_device
+from plume.train.pretrain import make_reader
+
+# Small enough that many words are several pieces; bytes alone take 256.
+VOCABULARY = {WordPiece: 160, BPE: 160, Unigram: 160, ByteLevelBPE: 320}
+
+torch.set_num_threads(1)
+
+ENGLISH = (
+    ("the cat", "a tired sailor", "my sister", "the old captain", "one small bird", "her teacher", "the quiet neighbour"),
+    ("finds", "carries", "forgets", "paints", "follows", "remembers", "unfastens"),
+    ("a wooden box", "the letter", "some bread", "the lighthouse", "two apples", "an umbrella", "the mountaineers"),
+    ("in the morning", "near the river", "after the storm", "without a word", "by candlelight", "at home", "uncomfortably"),
+)
+CHINESE = (
+    ("我们", "老师", "小猫", "北京大学的学生", "那位船长"),
+    ("喜欢", "看见", "忘记", "带来", "研究"),
+    ("苹果", "一封信", "自然语言", "旧房子", "图书馆"),
+    ("今天早上", "在河边", "没有说话", "下雨以后", "非常高兴"),
+)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """plume's cache, away from the user's."""
+    folder = tmp_path_factory.mktemp("cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PLUME_CACHE", str(folder))
+        yield folder
+
+
+def sentence(source: random.Random) -> str:
+    """One sentence of the grammar; a third are Chinese."""
+    if source.random() < 0.33:
+        return "".join(source.choice(words) for words in CHINESE) + "。"
+    words = [source.choice(words) for words in ENGLISH]
+    return " ".join(words[: source.randint(3, 4)]).capitalize() + "."
+
+
+def document(source: random.Random, sentences: int) -> str:
+    return "\n".join(sentence(source) for _ in range(sentences))
+
+
+@pytest.fixture(scope="session")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    """Forty documents of two to sixteen sentences."""
+    source = random.Random(20181011)
+    path = tmp_path_factory.mktemp("corpus") / "corpus.txt"
+    path.write_text("\n\n".join(document(source, source.randint(2, 16)) for _ in range(40)) + "\n", encoding="utf-8")
+    return Corpus(path)
+
+
+@pytest.fixture(scope="session")
+def tokenizer_for(corpus: Corpus) -> Callable[[Recipe], Tokenizer]:
+    """A recipe's own kind of tokeniser, trained on the corpus once."""
+
+    @functools.cache
+    def trained(spec: Any, format: Any) -> Tokenizer:
+        return train_tokenizer(corpus, replace(spec, vocabulary=VOCABULARY[type(spec)]), format)
+
+    return lambda recipe: trained(recipe.tokenizer, recipe.format)
+
+
+@pytest.fixture(scope="session")
+def stores_for(corpus: Corpus, cache: Path, tokenizer_for: Callable[[Recipe], Tokenizer]) -> Callable[[Recipe], Stores]:
+    """The corpus as a recipe reads it."""
+    return lambda recipe: build_stores(corpus, tokenizer_for(recipe), words=recipe.words, cache=cache)
+
+
+@pytest.fixture(scope="session")
+def reader_for(stores_for: Callable[[Recipe], Stores], tokenizer_for: Callable[[Recipe], Tokenizer]) -> Callable[..., Reader]:
+    """The reader that pre-training would use; `narrow` false reads every position."""
+
+    def make(recipe: Recipe, *, seed: int = 0, rows: int | None = None, narrow: bool = True) -> Reader:
+        reader = make_reader(stores_for(recipe).train, recipe, tokenizer_for(recipe), seed=seed, rows=rows)
+        return reader if narrow else replace(reader, collator=replace(reader.collator, narrow=False))
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def miniature() -> Callable[..., Recipe]:
+    """A family's tiny size made tinier, in its own shape (a narrow embedding stays narrow)."""
+
+    def make(family: str, *, width: int = 32, length: int = 32, rows: int = 8) -> Recipe:
+        recipe = catalog.recipe(f"{family}/tiny")
+        factorised = catalog.recipe(family).embedding.width != catalog.recipe(family).network.width
+        return replace(
+            recipe,
+            embedding=replace(recipe.embedding, width=width // 2 if factorised else width),
+            network=replace(recipe.network, width=width, depth=2, heads=4, feed_forward=2 * width),
+            positions=replace(recipe.positions, longest=2 * length),
+            training=replace(recipe.training, length=length, batch=rows),
+        )
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def built() -> Callable[..., Model]:
+    """A recipe's network in float64 with weights that differ from their initial values everywhere, norms and biases too."""
+
+    def make(recipe: Recipe, *, vocabulary: int = 60, seed: int = 5) -> Model:
+        model = recipe.assembly.build(recipe, vocabulary=vocabulary).double()
+        generator = torch.Generator().manual_seed(seed)
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.copy_(torch.randn(parameter.shape, generator=generator, dtype=torch.float64) * 0.2)
+        return model
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def on_cpu() -> Callable[[Any], Any]:
+    """A numpy batch as torch's."""
+    return lambda batch: to_device(batch, torch.device("cpu"))
+
+
+@pytest.fixture(scope="session")
+def draws() -> Callable[..., Draws]:
+    return lambda rows, *, seed=0, epoch=0: Draws(seed=seed, epoch=epoch, index=np.arange(rows))
+
+
+@pytest.fixture(scope="session")
+def store_of() -> Callable[[Sequence[Sequence[int]]], Any]:
+    """What a layout reads, from the sentence lengths of each document; each token's id is its own place."""
+
+    def make(documents: Sequence[Sequence[int]]) -> Any:
+        lengths = np.array([length for sentences in documents for length in sentences])
+        owner = np.repeat(np.arange(len(documents)), [len(sentences) for sentences in documents])
+        end = np.cumsum(lengths) + owner  # one separator after each document
+        total = int(end[-1]) + 1
+        return SimpleNamespace(
+            tokens=np.arange(total),
+            word_start=np.ones(total, bool),
+            sentence_start=end - lengths,
+            sentence_end=end,
+            document_start=np.concatenate([[0], np.cumsum([len(sentences) for sentences in documents])]),
+            vocabulary=total,
+        )
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def assert_shares() -> Callable[..., None]:
+    """Chi-square: do the counts follow these shares (even ones if none are given)? The seeds are fixed, so it passes always or never."""
+
+    def check(counts: Any, shares: Any = None) -> None:
+        counts = np.asarray(counts, float)
+        shares = np.full(len(counts), 1 / len(counts)) if shares is None else np.asarray(shares, float)
+        assert (counts[shares == 0] == 0).all(), "something that cannot happen did"
+        expected = counts.sum() * shares[shares > 0]
+        assert expected.min() >= 5, "too few draws for the test to say anything"
+        statistic = ((counts[shares > 0] - expected) ** 2 / expected).sum()
+        freedom = len(expected) - 1
+        assert statistic < freedom + 4.5 * np.sqrt(2 * freedom) + 6, f"{statistic:.1f} for {freedom} degrees of freedom: {counts} {expected}"
+
+    return check
