@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,16 +20,24 @@ def clear_disk_errors(path: Path) -> Iterator[None]:
     """Turn the system's refusal to write into a sentence for the user."""
     try:
         yield
-    except OSError as error:
+    except Exception as error:
+        number = error.errno if isinstance(error, OSError) else _system_error(error)
         reason = {
             errno.ENOSPC: "the disk is full; free some space or choose another --out",
+            errno.EFBIG: "the disk is full for files of this size; free some space or choose another --out",
             errno.EDQUOT: "your disk quota is used up; free some space or choose another --out",
             errno.EROFS: "the file system is read-only; choose another --out",
             errno.EACCES: "permission denied; choose another --out",
-        }.get(error.errno or 0)
+        }.get(number or 0)
         if reason is None:
             raise
         raise PlumeError(f"Cannot write {path}: {reason}. Nothing was half written; what was there before is intact.") from None
+
+
+def _system_error(error: Exception) -> int | None:
+    """safetensors reports the system's refusal only in words: "… (os error 28)"."""
+    found = re.search(r"\(os error (\d+)\)", str(error))
+    return int(found.group(1)) if found else None
 
 
 def write_atomic(path: Path, write: Callable[[Path], object]) -> None:

@@ -112,7 +112,7 @@ class Encoder:
         )
         # A token belongs to the sentence in which it begins.
         first = np.searchsorted(np.maximum.accumulate(joined.start), begin, side="left")
-        owners = np.repeat([text.document for text in texts], [len(text.starts) for text in texts])
+        owners = np.fromiter((text.document for text in texts for _ in text.starts), np.int64)
         return joined.ids.astype(self._type), joined.word_start, np.diff(first, append=len(joined.ids)), owners
 
 

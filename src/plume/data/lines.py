@@ -139,7 +139,7 @@ def _check_block(data: bytes, *, path: Path, first: bool, line: int) -> None:
 def _utf16(data: bytes) -> str | None:
     """Western text in UTF-16 has a zero in every other place, and in no place between."""
     high, low = data[0::2].count(0), data[1::2].count(0)
-    if min(high, low) == 0 and max(high, low) > len(data) // 4:
+    if min(high, low) == 0 and max(high, low) > max(4, len(data) // 4):
         return "UTF-16LE" if low else "UTF-16BE"
     return None
 

@@ -6,6 +6,7 @@ it), and break in a script without `if __name__ == "__main__"`.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import queue
@@ -45,8 +46,9 @@ class EncoderProcesses:
         ]
         self._idle: queue.SimpleQueue[subprocess.Popen[bytes]] = queue.SimpleQueue()
         self._threads = ThreadPoolExecutor(workers)
+        self._setting = json.dumps(setting, ensure_ascii=False).encode()
+        self._fresh = {process.pid for process in self._processes}  # those that still wait for the setting
         for process in self._processes:
-            _send(process.stdin, json.dumps(setting, ensure_ascii=False).encode())
             self._idle.put(process)
 
     def encode_all(self, chunks: Iterable[Chunk]) -> Iterator[Encoded]:
@@ -70,13 +72,17 @@ class EncoderProcesses:
         for process in self._processes:
             assert process.stdin is not None
             assert process.stdout is not None
-            process.stdin.close()
+            with contextlib.suppress(BrokenPipeError):  # what a dead process did not read
+                process.stdin.close()
             process.stdout.close()
             process.wait()
 
     def _encode(self, chunk: Chunk) -> Encoded:
         process = self._idle.get()
         try:
+            if process.pid in self._fresh:
+                _send(process.stdin, self._setting)
+                self._fresh.remove(process.pid)
             _send(process.stdin, json.dumps(chunk, ensure_ascii=False).encode())
             answer = _receive(process.stdout)
         except (BrokenPipeError, EOFError):
@@ -94,15 +100,12 @@ def serve() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
     inward, outward = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a library prints must not get between the answers
-    setting = json.loads(_receive(inward))
-    backend = tokenizers.Tokenizer.from_str(setting["tokenizer"])
-    encoder = Encoder(Tokenizer(backend, format=part_from_json(setting["format"])), words=Words(setting["words"]))
-    while True:
-        try:
-            chunk = json.loads(_receive(inward))
-        except EOFError:
-            return
-        _send(outward, _pack(encoder.encode(chunk)))
+    with contextlib.suppress(EOFError):
+        setting = json.loads(_receive(inward))
+        backend = tokenizers.Tokenizer.from_str(setting["tokenizer"])
+        encoder = Encoder(Tokenizer(backend, format=part_from_json(setting["format"])), words=Words(setting["words"]))
+        while True:
+            _send(outward, _pack(encoder.encode(json.loads(_receive(inward)))))
 
 
 def _pack(encoded: Encoded) -> bytes:

@@ -123,7 +123,11 @@ def _add_second(recipe: Recipe, second: Bridge, folder: Path, state: State) -> R
         if name in state and not torch.equal(state[name], value):
             raise PlumeError(f"{folder}: {name} is not shared with the discriminator; plume trains them as one (arXiv:2003.10555 §3.2).")
         state[name] = value
-    return replace(recipe, assembly=GeneratorDiscriminator(fraction=config["hidden_size"] / recipe.network.width))
+    found = second.from_config(config).network
+    assembly = GeneratorDiscriminator(fraction=found.width / recipe.network.width)
+    if assembly.generator(recipe.network) != replace(recipe.network, width=found.width, heads=found.heads, feed_forward=found.feed_forward):
+        assembly = replace(assembly, heads=found.heads, feed_forward=found.feed_forward)
+    return replace(recipe, assembly=assembly)
 
 
 def _generator_alone(recipe: Recipe, second: Bridge, theirs: State) -> tuple[Recipe, State]:

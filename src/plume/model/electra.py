@@ -16,22 +16,15 @@ from plume.nn.stack import Transformer
 from plume.objectives._objective import Answers, Objective
 
 
-def narrower(network: Transformer, fraction: float) -> Transformer:
-    """The generator: the same depth, a fraction of the width, heads and feed-forward."""
-    heads = max(1, round(network.heads * fraction))
-    width = max(heads, round(network.width * fraction) // heads * heads)
-    return replace(network, width=width, heads=heads, feed_forward=max(1, round(network.feed_forward * fraction)))
-
-
 class Electra(Model):
     """`embedding`, `stack` and the replaced-token head are the discriminator, the model that is kept; `generator` shares the embedding."""
 
-    def __init__(self, recipe: Recipe, *, vocabulary: int, fraction: float) -> None:
-        self._generator_part = narrower(recipe.network, fraction)
+    def __init__(self, recipe: Recipe, *, vocabulary: int, generator: Transformer) -> None:
+        self._generator_part = generator
         super().__init__(recipe, vocabulary=vocabulary)
         # A discriminator that was imported alone has nothing for a generator to learn from.
         trained = any(objective.answers is Answers.NOISE for objective in recipe.objectives)
-        self.generator = self._generator_part.build(embedding_width=recipe.embedding.width, sharing=recipe.sharing) if trained else None
+        self.generator = generator.build(embedding_width=recipe.embedding.width, sharing=recipe.sharing) if trained else None
 
     def _head(self, objective: Objective) -> HeadModule:
         if objective.answers is Answers.NOISE:  # the generator's

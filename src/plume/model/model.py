@@ -119,7 +119,10 @@ class Model(nn.Module):
         return {name: self.head(name).loss(encoded, target) for name, target in batch.labels.items()}
 
     def forward(self, batch: Batch, scale: dict[str, Tensor]) -> tuple[Tensor, dict[str, Loss]]:
-        """The weighted sum that training follows: each objective's summed loss times its scale (weight over the global count)."""
+        """The weighted sum that training follows: each objective's summed loss times its scale (weight over the global count).
+
+        Measuring gives no scales and takes the losses; it comes this way too, because sharded parameters are gathered here.
+        """
         losses = self.losses(batch)
-        weighted = [loss.total * scale[name] for name, loss in losses.items()]
-        return torch.stack(weighted).sum(), losses
+        weighted = [loss.total * scale[name] for name, loss in losses.items() if name in scale]
+        return torch.stack(weighted).sum() if weighted else torch.zeros(()), losses

@@ -6,7 +6,6 @@ from plume.core.part import replace
 from plume.data.layout import FullSentences
 from plume.model.assembly import GeneratorDiscriminator
 from plume.model.bridge import Bridge, Config
-from plume.model.electra import narrower
 from plume.model.keymap import KeyMap, Rename, prefixed
 from plume.model.recipe import Recipe, Training
 from plume.model.schedule import Linear
@@ -60,7 +59,7 @@ def _to_config(recipe: Recipe) -> Config:
 
 def _generator_config(recipe: Recipe) -> Config:
     assert isinstance(recipe.assembly, GeneratorDiscriminator)
-    return _to_config(replace(recipe, network=narrower(recipe.network, recipe.assembly.fraction)))
+    return _to_config(replace(recipe, network=recipe.assembly.generator(recipe.network)))
 
 
 def _from_config(config: Config) -> Recipe:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from plume.core.errors import PlumeError
 from plume.core.part import replace
 from plume.data.layout import Blocks
 from plume.heads.token_prediction import TokenPrediction
@@ -84,6 +85,12 @@ def decoder_from_config(recipe: Recipe, config: Config) -> Recipe:
     return replace(recipe, size="imported", network=network, embedding=embedding, positions=Learned(longest=longest), training=training)
 
 
+def _to_config(recipe: Recipe) -> Config:
+    if recipe.network.feed_forward != 4 * recipe.network.width:
+        raise PlumeError("transformers' GPT has a feed-forward of four times its width; this one differs. Export gpt2 instead.")
+    return decoder_config(recipe) | {"afn": "gelu"}
+
+
 HF = Bridge(
     model_type="openai-gpt",
     architectures={"OpenAIGPTLMHeadModel": ("causal_lm",), "OpenAIGPTModel": ()},
@@ -93,6 +100,6 @@ HF = Bridge(
         copies=(("lm_head.weight", "transformer.tokens_embed.weight"),),
         ignored=("transformer.h.*.attn", "transformer.position_ids", "transformer.h.*.attn.bias"),
     ),
-    to_config=lambda recipe: decoder_config(recipe) | {"afn": "gelu"},
+    to_config=_to_config,
     from_config=lambda config: decoder_from_config(GPT, config),
 )

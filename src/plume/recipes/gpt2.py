@@ -52,6 +52,6 @@ HF = Bridge(
         copies=(("lm_head.weight", "transformer.wte.weight"),),
         ignored=("transformer.h.*.attn", "transformer.h.*.attn.masked_bias"),
     ),
-    to_config=lambda recipe: decoder_config(recipe) | {"activation_function": "gelu_new"},
+    to_config=lambda recipe: decoder_config(recipe) | {"activation_function": "gelu_new", "n_inner": recipe.network.feed_forward},
     from_config=lambda config: decoder_from_config(GPT2, config),
 )

@@ -6,8 +6,7 @@ import functools
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from itertools import chain
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,33 +16,12 @@ from numpy.typing import NDArray
 
 from plume.core.errors import PlumeError
 from plume.core.files import write_atomic
+from plume.text.chunks import ChunkMemory, independent_chunks
 from plume.text.format import Format
-from plume.text.languages import han_mask, has_han
+from plume.text.pieces import Joined, Pieces, group_chinese_words, join
 from plume.text.tidy import tidy_spaces, without_surrogates
 from plume.text.tokenizer_files import read_backend
-from plume.text.words import Words, chinese_word_starts
-
-
-@dataclass(frozen=True, kw_only=True)
-class Pieces:
-    """The tokens of one text. `start` and `end` count characters of the original text; the space before a word is no part of it."""
-
-    ids: NDArray[np.int64]
-    word_start: NDArray[np.bool_]
-    start: NDArray[np.int64]
-    end: NDArray[np.int64]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Joined:
-    """The tokens of many texts one after another; `start` and `end` count characters of the texts put together."""
-
-    ids: NDArray[np.int64]
-    word_start: NDArray[np.bool_]
-    start: NDArray[np.int64]
-    end: NDArray[np.int64]
-    token_bounds: NDArray[np.int64]  # [texts + 1]
-    character_bounds: NDArray[np.int64]  # [texts + 1]
+from plume.text.words import Words
 
 
 class Tokenizer:
@@ -64,8 +42,11 @@ class Tokenizer:
         self.backend.no_padding()
         _require_specials(self.backend, format, source)
         self.backend.add_special_tokens(list(format.specials()))
+        # Encoding here adds no special tokens, and places are trimmed in one way for all: no post-processor.
+        self._marked = tokenizers.Tokenizer.from_str(self.backend.to_str())
+        self._marked.post_processor = None
         # In plain text "[MASK]" is four letters in brackets: a corpus must not be able to write special tokens.
-        self._plain = tokenizers.Tokenizer.from_str(self.backend.to_str())
+        self._plain = tokenizers.Tokenizer.from_str(self._marked.to_str())
         self._plain.encode_special_tokens = True
 
     @classmethod
@@ -134,40 +115,15 @@ class Tokenizer:
     def encode_pieces(self, texts: Sequence[str], *, words: Words = Words.SPACES, allow_special: bool = False) -> list[Pieces]:
         """The ids of each text with the places they come from and where words begin."""
         joined = self.encode_joined(texts, words=words, allow_special=allow_special)
-        found = []
-        for number in range(len(texts)):
-            part = slice(joined.token_bounds[number], joined.token_bounds[number + 1])
-            base = joined.character_bounds[number]
-            found.append(
-                Pieces(
-                    ids=joined.ids[part],
-                    word_start=joined.word_start[part],
-                    start=joined.start[part] - base,
-                    end=joined.end[part] - base,
-                )
-            )
-        return found
+        return [joined.part(number) for number in range(len(texts))]
 
     def encode_joined(self, texts: Sequence[str], *, words: Words, allow_special: bool = False) -> Joined:
         """The same in one run of arrays: what `plume.data.store` keeps."""
-        encodings = self._encodings(texts, allow_special=allow_special)
-        token_bounds = _bounds(len(encoding) for encoding in encodings)
-        character_bounds = _bounds(len(text) for text in texts)
-        total = int(token_bounds[-1])
-        base = np.repeat(character_bounds[:-1], np.diff(token_bounds))
-        offsets = np.fromiter(chain.from_iterable(chain.from_iterable(encoding.offsets for encoding in encodings)), np.int64, 2 * total)
-        start, end = offsets[0::2] + base, offsets[1::2] + base
-        codes = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), np.uint32)
-        start = start + ((end - start > 1) & (codes[np.minimum(start, max(0, len(codes) - 1))] == 32)) if total else start
-        word_ids = _word_ids(encodings, total)
-        first = np.zeros(total, np.bool_)
-        first[token_bounds[:-1][np.diff(token_bounds) > 0]] = True
-        word_start = _word_starts(word_ids, start, end, first, codes)
-        if words is Words.JIEBA and total:
-            may_start = np.concatenate([chinese_word_starts(text) if has_han(text) else np.ones(len(text), np.bool_) for text in texts])
-            word_start &= first | may_start[np.minimum(start, len(may_start) - 1)]
-        ids = np.fromiter(chain.from_iterable(encoding.ids for encoding in encodings), np.int64, total)
-        return Joined(ids=ids, word_start=word_start, start=start, end=end, token_bounds=token_bounds, character_bounds=character_bounds)
+        if self._memory is not None and not allow_special:
+            joined = self._memory.encode(texts)
+        else:
+            joined = join(self._encodings(texts, allow_special=allow_special), texts)
+        return replace(joined, word_start=group_chinese_words(joined, texts)) if words is Words.JIEBA else joined
 
     def decode(self, ids: Iterable[int], *, skip_special: bool = True) -> str:
         """Text again. Spaces that only the decoder put in, as between Chinese characters, are taken out."""
@@ -180,6 +136,11 @@ class Tokenizer:
         decoder = json.dumps(self._file["decoder"], ensure_ascii=False)
         return not any(sign in decoder for sign in ('"ByteLevel"', '"Metaspace"', "▁"))
 
+    @functools.cached_property
+    def _memory(self) -> ChunkMemory | None:
+        pattern = independent_chunks(self._file)
+        return None if pattern is None else ChunkMemory(pattern, lambda texts: join(self._encodings(texts, allow_special=False), texts))
+
     @property
     def _file(self) -> dict[str, Any]:
         """tokenizer.json as data: it says what the library's objects do not."""
@@ -187,7 +148,7 @@ class Tokenizer:
         return file
 
     def _encodings(self, texts: Sequence[str], *, allow_special: bool) -> list[Any]:
-        backend = self.backend if allow_special else self._plain
+        backend = self._marked if allow_special else self._plain
         try:
             encoded: list[Any] = backend.encode_batch(list(texts), add_special_tokens=False)
         except TypeError:  # what the library says of text that UTF-8 cannot write
@@ -200,32 +161,6 @@ class Tokenizer:
     def _role(self, token: str | None) -> int | None:
         found: int | None = None if token is None else self.backend.token_to_id(token)
         return found
-
-
-def _bounds(lengths: Iterable[int]) -> NDArray[np.int64]:
-    return np.concatenate([np.zeros(1, np.int64), np.cumsum(np.fromiter(lengths, np.int64))])
-
-
-def _word_ids(encodings: Sequence[Any], total: int) -> NDArray[np.int64]:
-    try:
-        return np.fromiter(chain.from_iterable(encoding.word_ids for encoding in encodings), np.int64, total)
-    except TypeError:  # a special token written in the text is of no word, None: then -1
-        return np.fromiter((-1 if word is None else word for encoding in encodings for word in encoding.word_ids), np.int64, total)
-
-
-def _word_starts(
-    words: NDArray[np.int64], start: NDArray[np.int64], end: NDArray[np.int64], first: NDArray[np.bool_], codes: NDArray[np.uint32]
-) -> NDArray[np.bool_]:
-    """A token begins a word where the first cut began one, and before and after each Chinese character that it does not share."""
-    begins = first.copy()
-    if len(words) < 2:
-        return begins
-    begins[1:] |= (words[1:] != words[:-1]) | (words[1:] < 0)
-    han = han_mask(codes)
-    here = np.minimum(start, len(codes) - 1)
-    beside_han = han[here] | han[np.maximum(here - 1, 0)]
-    begins[1:] |= beside_han[1:] & (start[1:] >= end[:-1])  # not in the middle of a character whose bytes are several tokens
-    return begins
 
 
 def _require_specials(backend: tokenizers.Tokenizer, format: Format, source: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import torch
+from torch import nn
 
 from plume.core.batch import Batch
 from plume.data.loader import Cursor, Reader
@@ -18,7 +19,7 @@ def to_device(batch: Batch, device: torch.device) -> Batch:
 
 
 @torch.no_grad()
-def evaluate(model: Model, reader: Reader, *, device: torch.device, processes: Processes) -> dict[str, float]:
+def evaluate(model: Model, reader: Reader, *, wrapped: nn.Module | None = None, device: torch.device, processes: Processes) -> dict[str, float]:
     """Mean loss and accuracy of each objective. The reader's seed fixes the masks; a generator's samples are fixed too."""
     _, batches = reader.plan(0)
     names = [objective.name for objective in model.recipe.objectives]
@@ -30,7 +31,8 @@ def evaluate(model: Model, reader: Reader, *, device: torch.device, processes: P
         # Rows are dealt out, not batches: every process then runs as many passes, which sharded parameters need.
         for step in range(min(len(batches), _STEPS)):
             share = slice(processes.rank, None, processes.size)
-            for name, loss in model.losses(to_device(reader.batch(Cursor(step=step), share), device)).items():
+            _, losses = (wrapped or model)(to_device(reader.batch(Cursor(step=step), share), device), {})
+            for name, loss in losses.items():
                 sums[name] += float(loss.total)
                 sums[f"{name}/count"] += float(loss.count)
                 sums[f"{name}/correct"] += float(loss.correct) if loss.correct is not None else 0.0

@@ -162,7 +162,7 @@ class Loop:
             )  # fmt: skip
 
     def _measure(self, spent: Spent) -> dict[str, float]:
-        measured = evaluate(self.model, self.held_out, device=self.device, processes=self.processes)
+        measured = evaluate(self.model, self.held_out, wrapped=self.wrapped, device=self.device, processes=self.processes)
         self.progress.measured(spent, measured)
         if self.log is not None:
             self.log.write(step=spent.steps, tokens=spent.tokens, **{f"held_out/{name}": value for name, value in measured.items()})

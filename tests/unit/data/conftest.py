@@ -9,7 +9,8 @@ from plume.text.format import BERT, GPT
 from plume.text.tokenizer import Tokenizer
 from plume.text.tokenizers import ByteLevelBPE, WordPiece
 
-_WORDS = "the cat dog believes unbelievable river walks slowly over old stone bridges while rain falls softly on green hills".split()
+_TEXT = "the cat dog believes unbelievable river walks slowly over old stone bridges while rain falls softly on green hills"
+_WORDS = _TEXT.split()
 _CHINESE = ["我们", "北京", "大学", "研究", "语言", "模型", "今天", "天气", "学习", "公园", "散步", "计算机"]
 
 

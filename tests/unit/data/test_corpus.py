@@ -2,6 +2,7 @@ import gzip
 import json
 import os
 import tracemalloc
+from typing import ClassVar
 
 import pytest
 from hypothesis import given, settings
@@ -18,8 +19,8 @@ def paragraphs(corpus: Corpus) -> list[list[str]]:
 
 
 class TestReading:
-    TEXT = "One.\nTwo.\n\n\n三。\n  \nFour. Five.\n"
-    DOCUMENTS = [["One.", "Two."], ["三。"], ["Four. Five."]]
+    TEXT: ClassVar = "One.\nTwo.\n\n\n三。\n  \nFour. Five.\n"
+    DOCUMENTS: ClassVar = [["One.", "Two."], ["三。"], ["Four. Five."]]
 
     @pytest.mark.parametrize("encode", [
         lambda text: text.encode(),
@@ -87,7 +88,9 @@ class TestReading:
             patch.setattr(module, "LONGEST_LINE", 8)
             patch.setattr(module, "LONGEST_DOCUMENT", bound)
             found = list(Corpus(path).documents())
-        assert "".join("".join(document.paragraphs) for document in found).replace(" ", "") == "".join(["x", *words, "last"]).replace(" ", "")
+        assert "".join("".join(document.paragraphs) for document in found).replace(" ", "") == "".join(["x", *words, "last"]).replace(
+            " ", ""
+        )
         assert all(sum(map(len, document.paragraphs)) <= bound for document in found)
         assert found[-1].paragraphs[-1][-1] == "t"
         assert found[0].line == 1
@@ -123,7 +126,9 @@ class TestCensus:
         (tmp_path / "d.txt.gz").write_bytes(gzip.compress((tmp_path / "a.txt").read_bytes()))
         assert len({Corpus(path).census() for path in sorted(tmp_path.iterdir())}) == 1
 
-    @pytest.mark.parametrize("other", ["One.\n\nTwo.\n\nThree.\n", "One.\nTwo.\nThree.\n", "One. Two.\n\nThree.\n", "One.\nTwo.\n\nThreE.\n"])
+    @pytest.mark.parametrize(
+        "other", ["One.\n\nTwo.\n\nThree.\n", "One.\nTwo.\nThree.\n", "One. Two.\n\nThree.\n", "One.\nTwo.\n\nThreE.\n"]
+    )
     def test_any_change_of_text_or_structure_changes_it(self, other, tmp_path):
         (tmp_path / "a.txt").write_text("One.\nTwo.\n\nThree.\n")
         (tmp_path / "b.txt").write_text(other)

@@ -14,7 +14,9 @@ def warned(found, words: str) -> bool:
 
 
 def test_counts(tmp_path):
-    (tmp_path / "a.txt").write_text("The cat sat. It slept.\n我爱北京。\n\nThe end is a longer line.\n\nThe end is a longer line.\n", encoding="utf-8")
+    (tmp_path / "a.txt").write_text(
+        "The cat sat. It slept.\n我爱北京。\n\nThe end is a longer line.\n\nThe end is a longer line.\n", encoding="utf-8"
+    )
     found = examine(tmp_path / "a.txt")
     assert (found.documents, found.lines, found.sentences, found.one_sentence_documents) == (3, 4, 5, 2)
     assert found.words == 5 + 4 + 6 + 6

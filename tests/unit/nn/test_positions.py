@@ -1,0 +1,98 @@
+"""Position schemes against their papers' formulas."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+import torch
+
+from plume.nn.positions.learned import Learned
+from plume.nn.positions.rotary import Rotary
+from plume.nn.positions.scheme import NoPositions
+from plume.nn.positions.sinusoidal import Sinusoidal
+
+WIDTH = 8
+
+
+def test_sinusoidal_is_the_formula() -> None:
+    found = Sinusoidal().build(width=WIDTH, head_width=4).at_input(torch.tensor([[0, 1, 5, 511]]))
+    assert found is not None
+    for row, position in enumerate((0, 1, 5, 511)):
+        for pair in range(WIDTH // 2):
+            angle = position / 10000 ** (2 * pair / WIDTH)
+            assert float(found[0, row, 2 * pair]) == pytest.approx(math.sin(angle), abs=1e-6)
+            assert float(found[0, row, 2 * pair + 1]) == pytest.approx(math.cos(angle), abs=1e-6)
+
+
+@pytest.mark.xfail(strict=True, reason="at_input casts to torch's default type, not to the network's: a float64 model gets float32 positions")
+def test_sinusoidal_is_exact_in_a_float64_network() -> None:
+    module = Sinusoidal().build(width=WIDTH, head_width=4).double()
+    found = torch.zeros(1, 1, WIDTH, dtype=torch.float64) + module.at_input(torch.tensor([[5]]))
+    assert abs(float(found[0, 0, 0]) - math.sin(5)) < 1e-12
+
+
+def test_sinusoidal_has_no_parameters() -> None:
+    module = Sinusoidal().build(width=WIDTH, head_width=4)
+    assert not list(module.parameters())
+    assert not module.state_dict()
+
+
+@pytest.fixture(scope="module")
+def turned() -> Any:
+    """Scores of one query and one key vector at all pairs of the given positions."""
+    generator = torch.Generator().manual_seed(0)
+    query, key = torch.randn(2, 1, 1, 1, WIDTH, generator=generator, dtype=torch.float64)
+    module = Rotary().build(width=WIDTH, head_width=WIDTH)
+
+    def scores(positions: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        many = (1, 1, len(positions), WIDTH)
+        left, right = module.at_query_key(query.expand(many), key.expand(many), positions[None], positions[None])
+        return (left @ right.transpose(-1, -2))[0, 0], left
+
+    return scores
+
+
+def test_rotary_scores_depend_on_distance_only(turned: Any) -> None:
+    near, _ = turned(torch.arange(6))
+    far, _ = turned(torch.arange(6) + 100)
+    assert (near - far).abs().max() < 1e-12
+    for distance in range(-5, 6):
+        assert near.diagonal(distance).std(correction=0) < 1e-12
+    assert len({round(float(near.diagonal(distance)[0]), 9) for distance in range(-5, 6)}) == 11
+
+
+def test_rotary_keeps_lengths(turned: Any) -> None:
+    _, left = turned(torch.tensor([0, 1, 17, 1000]))
+    norms = left.norm(dim=-1)[0, 0]
+    assert (norms - norms[0]).abs().max() < 1e-12
+
+
+def test_rotary_turns_pairs_of_columns_by_the_paper_s_angles() -> None:
+    """Equation 34: columns 2i and 2i+1 are turned by m · 10000^(-2i/d)."""
+    vector = torch.zeros(1, 1, 1, WIDTH, dtype=torch.float64)
+    vector[..., 0::2] = 1.0
+    module = Rotary().build(width=WIDTH, head_width=WIDTH)
+    query, key = module.at_query_key(vector, vector, torch.tensor([[3]]), torch.tensor([[0]]))
+    for pair in range(WIDTH // 2):
+        angle = 3 * 10000 ** (-2 * pair / WIDTH)
+        assert query[0, 0, 0, 2 * pair : 2 * pair + 2].tolist() == pytest.approx([math.cos(angle), math.sin(angle)], abs=1e-12)
+    assert torch.equal(key, vector)
+
+
+def test_learned_positions_begin_after_the_offset() -> None:
+    module = Learned(longest=10, offset=2).build(width=WIDTH, head_width=4)
+    (table,) = module.parameters()
+    assert table.shape == (12, WIDTH)
+    found = module.at_input(torch.tensor([[0, 9]]))
+    assert found is not None
+    assert torch.equal(found[0], table[[2, 11]])
+
+
+def test_no_positions_add_nothing() -> None:
+    module = NoPositions().build(width=WIDTH, head_width=4)
+    query, key = torch.ones(1, 1, 2, 4), torch.ones(1, 1, 3, 4)
+    assert module.at_input(torch.arange(3)[None]) is None
+    assert module.at_query_key(query, key, torch.arange(2)[None], torch.arange(3)[None]) == (query, key)
+    assert module.at_scores(query, torch.arange(2)[None], torch.arange(3)[None]) is None
