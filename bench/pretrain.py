@@ -51,7 +51,10 @@ def made_batches(case: Case, count: int) -> list[Any]:
     special = np.arange(case.vocabulary) < 5
     names = {answers: tuple(o.name for o in recipe.objectives if o.answers == answers) for answers in ("noise", "layout")}
     collator = Collator(
-        noise=recipe.noise, alphabet=Alphabet(size=case.vocabulary, mask=4), token_objectives=names["noise"], sentence_objectives=names["layout"]
+        noise=recipe.noise,
+        alphabet=Alphabet(size=case.vocabulary, mask=4),
+        token_objectives=names["noise"],
+        sentence_objectives=names["layout"],
     )
     made = []
     for number in range(count):
@@ -169,7 +172,11 @@ def their_step(case: Case) -> Callable[[Any], float]:
 def _tensors(batch: Any) -> dict[str, Any]:
     import torch
 
-    inside = np.ones(batch.tokens.shape, np.int64) if batch.length is None else (np.arange(batch.tokens.shape[1]) < batch.length[:, None]).astype(np.int64)
+    inside = (
+        np.ones(batch.tokens.shape, np.int64)
+        if batch.length is None
+        else (np.arange(batch.tokens.shape[1]) < batch.length[:, None]).astype(np.int64)
+    )
     found = {"input_ids": torch.from_numpy(np.ascontiguousarray(batch.tokens)), "attention_mask": torch.from_numpy(inside)}
     if batch.segment is not None:
         found["token_type_ids"] = torch.from_numpy(np.ascontiguousarray(batch.segment))

@@ -1,6 +1,6 @@
 """Pre-train two families on embedded text, then fill blanks with one and write with the other. Run by `make demo`; takes about three minutes.
 
-    python examples/demo.py --out demo --budget 60s
+python examples/demo.py --out demo --budget 60s
 """
 
 from __future__ import annotations

@@ -55,7 +55,20 @@ def pretraining(text: Path) -> Callable[..., list[str]]:
     """The arguments of a run that takes seconds."""
 
     def arguments(out: Path, family: str = "bert", budget: str = "12steps", settings: tuple[str, ...] = ()) -> list[str]:
-        made = ["pretrain", f"{family}/tiny", "--corpus", str(text), "--out", str(out), "--budget", budget, "--log-every", "1", "--device", "cpu"]
+        made = [
+            "pretrain",
+            f"{family}/tiny",
+            "--corpus",
+            str(text),
+            "--out",
+            str(out),
+            "--budget",
+            budget,
+            "--log-every",
+            "1",
+            "--device",
+            "cpu",
+        ]
         for setting in (*SMALL, *settings):
             made += ["--set", setting]
         return made

@@ -19,7 +19,9 @@ def losses(folder: Path) -> list[dict[str, float]]:
     return [{name: value for name, value in line.items() if name.startswith(("loss/", "held_out/"))} for line in lines]
 
 
-@pytest.mark.parametrize("flags", [(), pytest.param(("--fsdp",), marks=pytest.mark.slow), pytest.param(("--accumulate", "2"), marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "flags", [(), pytest.param(("--fsdp",), marks=pytest.mark.slow), pytest.param(("--accumulate", "2"), marks=pytest.mark.slow)]
+)
 def test_two_processes_equal_one(
     flags: tuple[str, ...], tmp_path: Path, start: Callable[..., subprocess.Popen[str]], pretraining: Callable[..., list[str]]
 ) -> None:

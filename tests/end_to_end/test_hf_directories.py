@@ -25,7 +25,9 @@ TEXTS = ["The tired sailor paints the lighthouse.", "北京大学的学生喜欢
 
 
 @pytest.fixture
-def model_of(miniature: Callable[..., Any], tokenizer_for: Callable[..., Any], tmp_path: Path) -> Callable[[str], tuple[Path, LanguageModel]]:
+def model_of(
+    miniature: Callable[..., Any], tokenizer_for: Callable[..., Any], tmp_path: Path
+) -> Callable[[str], tuple[Path, LanguageModel]]:
     def make(family: str) -> tuple[Path, LanguageModel]:
         recipe = miniature(family)
         recipe = replace(recipe, network=replace(recipe.network, feed_forward=4 * recipe.network.width))  # as GPT's must be
@@ -91,7 +93,10 @@ def test_bin_files_and_bare_models(model_of: Callable[..., Any], tmp_path: Path)
     folder, ours = model_of("bert")
     library.export_hf(folder, out=tmp_path / "hf")
     bare = transformers.BertModel.from_pretrained(tmp_path / "hf")
-    old = {k.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): v for k, v in bare.state_dict().items()}
+    old = {
+        k.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): v
+        for k, v in bare.state_dict().items()
+    }
     (tmp_path / "hf" / "model.safetensors").unlink()
     torch.save(old, tmp_path / "hf" / "pytorch_model.bin")
     vocabulary = ours.tokenizer.backend.get_vocab()

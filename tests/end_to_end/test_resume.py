@@ -30,11 +30,13 @@ def wait_for_step(process: subprocess.Popen[str], folder: Path, step: int) -> No
 
 
 @pytest.mark.parametrize("family", ["bert", pytest.param("electra", marks=pytest.mark.slow), pytest.param("gpt2", marks=pytest.mark.slow)])
-def test_killed_at_a_random_step(family: str, tmp_path: Path, start: Callable[..., subprocess.Popen[str]], pretraining: Callable[..., list[str]]) -> None:
+def test_killed_at_a_random_step(
+    family: str, tmp_path: Path, start: Callable[..., subprocess.Popen[str]], pretraining: Callable[..., list[str]]
+) -> None:
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     undisturbed = start([*pretraining(whole, family, BUDGET, SETTINGS), "--save-every", "20steps"])
     victim = start([*pretraining(broken, family, BUDGET, SETTINGS), "--save-every", "20steps"])
-    wait_for_step(victim, broken, random.randrange(25, 120))  # noqa: S311 - any step will do
+    wait_for_step(victim, broken, random.randrange(25, 120))
     victim.send_signal(signal.SIGKILL)
     assert victim.wait() == -signal.SIGKILL, "the run must be killed before it ends by itself"
     stopped_at = last_step(broken)
@@ -50,7 +52,9 @@ def test_killed_at_a_random_step(family: str, tmp_path: Path, start: Callable[..
     assert steps == list(range(1, 151)), "every step is reported once"
 
 
-def test_sigterm_saves_and_leaves(tmp_path: Path, start: Callable[..., subprocess.Popen[str]], pretraining: Callable[..., list[str]]) -> None:
+def test_sigterm_saves_and_leaves(
+    tmp_path: Path, start: Callable[..., subprocess.Popen[str]], pretraining: Callable[..., list[str]]
+) -> None:
     out = tmp_path / "run"
     process = start([*pretraining(out, "bert", "100000steps"), "--save-every", "90000steps"])
     wait_for_step(process, out, 10)

@@ -56,7 +56,10 @@ def _counts(console: Console, found: Examination) -> None:
         ("sentences", f"{found.sentences:,} ({found.sentence_length:.1f} words each)"),
         ("words", f"{found.words:,} (a Chinese character counts as one)"),
         ("characters", f"{found.characters:,} ({found.bytes:,} bytes)"),
-        ("languages", f"Chinese {mix.share(mix.han):.1%}, Latin script {mix.share(mix.latin):.1%}, other {mix.share(mix.other):.1%} of letters"),
+        (
+            "languages",
+            f"Chinese {mix.share(mix.han):.1%}, Latin script {mix.share(mix.latin):.1%}, other {mix.share(mix.other):.1%} of letters",
+        ),
         ("duplicate lines", f"{found.duplicate_lines:,} ({found.duplicate_lines / max(found.lines, 1):.1%})"),
         ("duplicate documents", f"{found.duplicate_documents:,} ({found.duplicate_documents / max(found.documents, 1):.1%})"),
         ("longest line", f"{longest.length:,} characters ({longest.file.name}:{longest.line})" if longest else "none"),

@@ -27,6 +27,13 @@ def run(
     for number in range(samples):
         print(
             loaded.generate(
-                prompt, max_tokens=max_tokens, temperature=temperature, top_k=top_k, top_p=top_p, greedy=greedy, beams=beams, seed=seed + number
+                prompt,
+                max_tokens=max_tokens,
+                temperature=temperature,
+                top_k=top_k,
+                top_p=top_p,
+                greedy=greedy,
+                beams=beams,
+                seed=seed + number,
             )
         )

@@ -20,7 +20,14 @@ def run(family: Annotated[str | None, typer.Argument(help="Only this family, wit
             table.add_column(column, justify="left" if column == "recipe" else "right")
         for size, recipe in catalog.sizes(family).items():
             network = recipe.network
-            cells = (network.width, network.depth, network.heads, recipe.embedding.width, recipe.tokenizer.vocabulary, recipe.training.length)
+            cells = (
+                network.width,
+                network.depth,
+                network.heads,
+                recipe.embedding.width,
+                recipe.tokenizer.vocabulary,
+                recipe.training.length,
+            )
             table.add_row(f"{family}/{size}", *[f"{cell:,}" for cell in cells], f"{catalog.parameters(recipe):,}")
     else:
         for column in ("family", "what it is", "objectives", "sizes", "paper"):

@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import dataclasses
 import enum
-import functools
 import importlib
 import types
 import typing
@@ -18,6 +17,7 @@ from typing import Any, NamedTuple, Self
 from plume.core.errors import PlumeError, suggest
 
 replace = dataclasses.replace
+_HINTS: dict[Any, dict[str, Any]] = {}
 TAG = "part"  # the JSON key that says which class wrote a record
 
 
@@ -136,10 +136,12 @@ def _evaluate(node: ast.expr, hint: Any, assignment: str) -> Any:
         for keyword in node.keywords:
             if keyword.arg not in hints:
                 raise PlumeError(f"In '{assignment}': {node.func.id} has no field '{keyword.arg}'; {suggest(str(keyword.arg), hints)}.")
-        return kind(**{
-            str(word.arg): _decode(hints[str(word.arg)], _evaluate(word.value, hints[str(word.arg)], assignment), assignment)
-            for word in node.keywords
-        })
+        return kind(
+            **{
+                str(word.arg): _decode(hints[str(word.arg)], _evaluate(word.value, hints[str(word.arg)], assignment), assignment)
+                for word in node.keywords
+            }
+        )
     if isinstance(node, ast.Tuple | ast.List):
         inner = typing.get_args(hint)[0] if typing.get_args(hint) else hint
         return tuple(_evaluate(item, inner, assignment) for item in node.elts)
@@ -156,7 +158,9 @@ def _part_class(name: str, hint: Any, assignment: str) -> type[Part]:
     for base in (hint, *typing.get_args(hint)):
         if isinstance(base, type) and issubclass(base, Part):
             module = importlib.import_module(base.__module__)
-            known |= {k: v for k, v in vars(module).items() if isinstance(v, type) and issubclass(v, base) and _hints_or_none(v) is not None}
+            known |= {
+                k: v for k, v in vars(module).items() if isinstance(v, type) and issubclass(v, base) and _hints_or_none(v) is not None
+            }
     if name not in known:
         raise PlumeError(f"In '{assignment}': no part called '{name}' fits here; {suggest(name, known)}.")
     return known[name]
@@ -213,9 +217,14 @@ def _is_default(part: Part, field: dataclasses.Field[Any]) -> bool:
     return field.default_factory is not dataclasses.MISSING and value == field.default_factory()
 
 
-@functools.cache
-def _hints(kind: type) -> dict[str, Any]:
+def _hints(kind: Any) -> dict[str, Any]:
     """Field names and their resolved types, in order of declaration."""
+    if kind not in _HINTS:
+        _HINTS[kind] = _resolved(kind)
+    return _HINTS[kind]
+
+
+def _resolved(kind: Any) -> dict[str, Any]:
     resolved = typing.get_type_hints(kind)
     return {field.name: resolved[field.name] for field in dataclasses.fields(kind)}
 

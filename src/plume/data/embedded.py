@@ -21,7 +21,7 @@ _COUNTRIES = (
     "蒙古 乌兰巴托 亚洲 奶茶|伊朗 德黑兰 亚洲 地毯|埃及 开罗 非洲 棉花|肯尼亚 内罗毕 非洲 咖啡|加纳 阿克拉 非洲 可可|摩洛哥 拉巴特 非洲 薄荷茶|"
     "美国 华盛顿 美洲 玉米|加拿大 渥太华 美洲 枫糖|古巴 哈瓦那 美洲 雪茄|巴西 巴西利亚 美洲 咖啡豆|秘鲁 利马 美洲 土豆|智利 圣地亚哥 美洲 葡萄酒"
 )
-_PEOPLE = "小明 小红 老王 李老师 张医生 奶奶 爷爷 表哥 姐姐 邻居".split()
+_PEOPLE = ("小明", "小红", "老王", "李老师", "张医生", "奶奶", "爷爷", "表哥", "姐姐", "邻居")
 _SEASONS = {"春天": "花开了", "夏天": "天气很热", "秋天": "树叶黄了", "冬天": "下雪了"}
 _ANIMALS = {"猫": "鱼", "狗": "骨头", "兔子": "胡萝卜", "马": "草", "熊猫": "竹子", "猴子": "香蕉", "小鸟": "虫子", "松鼠": "松果"}
 _WORK = {"医生": "医院", "老师": "学校", "厨师": "饭店", "农民": "田里", "工人": "工厂", "司机": "路上", "作家": "书房", "渔民": "海边"}
@@ -75,7 +75,10 @@ def _about_journey(generator: np.random.Generator) -> list[str]:
         _one(generator, (f"去年{person}去了{country}。", f"{person}昨天从{country}回来了。", f"{person}打算明年去{country}。")),
         f"{person}在{capital}住了{days}天。",
         _one(generator, (f"{person}最喜欢那里的{produce}。", f"{person}带回来很多{produce}。", f"{person}说{produce}很好。")),
-        _one(generator, (f"{capital}是{country}的首都，也是{continent}的名城。", f"从{capital}回家的路很长。", f"{person}还想再去一次{country}。")),
+        _one(
+            generator,
+            (f"{capital}是{country}的首都，也是{continent}的名城。", f"从{capital}回家的路很长。", f"{person}还想再去一次{country}。"),
+        ),
     ]
 
 

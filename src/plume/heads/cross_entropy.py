@@ -50,6 +50,6 @@ def linear_cross_entropy(hidden: Tensor, weight: Tensor, bias: Tensor | None, va
         hidden, weight, bias = hidden.float(), weight.float(), None if bias is None else bias.float()
     if torch.is_grad_enabled() and hidden.requires_grad:
         with torch.autocast(hidden.device.type, enabled=False):
-            total: Tensor = _LinearCrossEntropy.apply(hidden, weight, bias, value)
+            total: Tensor = _LinearCrossEntropy.apply(hidden, weight, bias, value)  # type: ignore[no-untyped-call]
             return total
     return F.cross_entropy(F.linear(hidden, weight, bias), value, reduction="sum")

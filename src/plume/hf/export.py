@@ -85,6 +85,8 @@ def _tokenizer_config(recipe: Recipe, tokenizer: Tokenizer) -> dict[str, Any]:
     return {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "model_max_length": longest if longest is not None else int(1e30),
-        "model_input_names": ["input_ids", "token_type_ids", "attention_mask"] if recipe.embedding.segments > 1 else ["input_ids", "attention_mask"],
+        "model_input_names": ["input_ids", "token_type_ids", "attention_mask"]
+        if recipe.embedding.segments > 1
+        else ["input_ids", "attention_mask"],
         **{role: token for role, token in roles.items() if token is not None},
     }

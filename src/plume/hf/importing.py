@@ -42,7 +42,11 @@ def import_folder(folder: Path, out: Path) -> Imported:
     if out.exists():
         out.rmdir()
     recipe = imported.model.recipe
-    card = [f"# {recipe.name}, imported", f"{recipe.title} ({recipe.paper}). Read from a Hugging Face directory named {folder.name}.", *imported.notes]
+    card = [
+        f"# {recipe.name}, imported",
+        f"{recipe.title} ({recipe.paper}). Read from a Hugging Face directory named {folder.name}.",
+        *imported.notes,
+    ]
 
     def fill(target: Path) -> None:
         save_model(target, imported.model, imported.tokenizer)
@@ -69,7 +73,9 @@ def read_folder(folder: Path) -> Imported:
     tokenizer = read_tokenizer(folder, recipe.format)
     vocabulary = len(state["embedding.token.weight"])
     if tokenizer.size > vocabulary:
-        raise PlumeError(f"The tokeniser in {folder} has {tokenizer.size} tokens, the model embeds {vocabulary}: they do not belong together.")
+        raise PlumeError(
+            f"The tokeniser in {folder} has {tokenizer.size} tokens, the model embeds {vocabulary}: they do not belong together."
+        )
     model = recipe.assembly.build(recipe, vocabulary=vocabulary)
     load_weights(model, {name: value.float() if value.is_floating_point() else value for name, value in state.items()}, folder)
     return Imported(model=model, tokenizer=tokenizer, notes=notes)
@@ -95,7 +101,10 @@ def read_state(folder: Path) -> State:
     else:
         raise PlumeError(f"{folder} has no weights: neither {WEIGHTS} nor {PICKLED}.")
     # The first BERTs were converted from TensorFlow and kept its names for the norms.
-    return {key.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias"): value for key, value in state.items()}
+    return {
+        key.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias"): value
+        for key, value in state.items()
+    }
 
 
 def _unpickled(path: Path) -> State:

@@ -51,7 +51,7 @@ class GeneratorDiscriminator(Assembly):
         heads = self.heads or max(1, round(network.heads * self.fraction))
         width = max(heads, round(network.width * self.fraction) // heads * heads)
         feed_forward = self.feed_forward or max(1, round(network.feed_forward * self.fraction))
-        return replace(network, width=width, heads=heads, feed_forward=feed_forward)
+        return replace(network, width=width, heads=heads, feed_forward=feed_forward, pruned=())
 
     def build(self, recipe: Recipe, *, vocabulary: int) -> Model:
         from plume.model.electra import Electra

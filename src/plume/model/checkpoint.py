@@ -36,7 +36,9 @@ def read_weights(path: Path) -> dict[str, Tensor]:
     except FileNotFoundError:
         raise PlumeError(f"{path} is missing: the folder holds no trained model. Was the run stopped before its first save?") from None
     except (SafetensorError, OSError) as error:
-        raise PlumeError(f"{path} cannot be read as safetensors ({error}): it is cut short or of another kind. Restore or retrain it.") from None
+        raise PlumeError(
+            f"{path} cannot be read as safetensors ({error}): it is cut short or of another kind. Restore or retrain it."
+        ) from None
 
 
 @torch.no_grad()

@@ -78,7 +78,7 @@ def sample(head: TokenPredictionModule, hidden: Tensor) -> Tensor:
     """[N] tokens drawn from the generator's distribution, by inverting its cumulative sum: one random number a row."""
     threshold = torch.rand(len(hidden), 1, device=hidden.device, dtype=hidden.dtype)
     drawn = []
-    for states, lot in zip(hidden.split(256), threshold.split(256), strict=True):
+    for states, lot in zip(torch.split(hidden, 256), torch.split(threshold, 256), strict=True):
         cumulative = head.logits(states).softmax(-1).cumsum(-1)
         drawn.append(torch.searchsorted(cumulative, lot * cumulative[:, -1:]).squeeze(1))
     return torch.cat(drawn).clamp_(max=head.token.num_embeddings - 1)

@@ -84,7 +84,9 @@ def _beam(model: Model, head: HeadModule, prompt: list[int], *, room: int, stop:
     for _ in range(room):
         candidates = (total[:, None] + scores).flatten()
         best = candidates.topk(min(2 * beams, len(candidates)))
-        rows, tokens, kept = [], [], []
+        rows: list[int] = []
+        tokens: list[int] = []
+        kept: list[float] = []
         for value, flat in zip(best.values.tolist(), best.indices.tolist(), strict=True):
             row, token = divmod(flat, vocabulary)
             if token == stop:

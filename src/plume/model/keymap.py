@@ -97,7 +97,9 @@ class KeyMap:
         for copy, original in self.copies:
             if copy in left and original in left:
                 if not torch.equal(left[copy], left[original]):
-                    raise PlumeError(f"'{copy}' differs from '{original}': this checkpoint was trained without tying them, which is not supported.")
+                    raise PlumeError(
+                        f"'{copy}' differs from '{original}': this checkpoint was trained without tying them, which is not supported."
+                    )
                 del left[copy]
         ours: State = {}
         for rule in self.rules:

@@ -79,7 +79,9 @@ class LanguageModel:
                 return objective.noise.order
         return Order.FULL
 
-    def embed(self, texts: str | Sequence[str], *, pooling: Pooling | str = Pooling.MEAN, layer: int = -1, batch: int = 32) -> NDArray[np.float32]:
+    def embed(
+        self, texts: str | Sequence[str], *, pooling: Pooling | str = Pooling.MEAN, layer: int = -1, batch: int = 32
+    ) -> NDArray[np.float32]:
         """[N, D] one vector a text, from the given layer (-1 the last, 0 the embeddings)."""
         pool = _pooling(pooling)
         texts = _texts(texts)

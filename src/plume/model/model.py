@@ -95,7 +95,9 @@ class Model(nn.Module):
             head_mask=head_mask,
             recorded=[] if record else None,
         )
-        return stack(self.embedding(batch.tokens, position, batch.segment), sight=sight, read=batch.read, cache=cache, keep_layers=keep_layers)
+        return stack(
+            self.embedding(batch.tokens, position, batch.segment), sight=sight, read=batch.read, cache=cache, keep_layers=keep_layers
+        )
 
     def counts(self, batch: Batch) -> dict[str, int]:
         """How many predictions each objective makes on the batch; known before the network runs."""

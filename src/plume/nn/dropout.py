@@ -39,7 +39,7 @@ def dropout(value: Tensor, probability: float, *, training: bool) -> Tensor:
     if not training or probability == 0.0:
         return value
     if value.device.type == "cpu" and 0.0 < probability < 1.0:
-        result: Tensor = _CheapDropout.apply(value, probability)
+        result: Tensor = _CheapDropout.apply(value, probability)  # type: ignore[no-untyped-call]
         return result
     return F.dropout(value, probability, training=True)
 

@@ -50,7 +50,9 @@ def ranks(batch: Batch) -> Tensor:
     return rank if batch.length is None else rank.masked_fill(steps >= batch.length[:, None], PADDING_RANK)
 
 
-def visible(*, query: Tensor, key: Tensor, query_document: Tensor | None = None, key_document: Tensor | None = None, strict: bool = False) -> Tensor:
+def visible(
+    *, query: Tensor, key: Tensor, query_document: Tensor | None = None, key_document: Tensor | None = None, strict: bool = False
+) -> Tensor:
     """[B, Tq, Tk]: may this query see that key?
 
     >>> visible(query=torch.tensor([[0, 1]]), key=torch.tensor([[0, 1]])).int().tolist()

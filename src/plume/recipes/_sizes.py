@@ -25,8 +25,6 @@ def _shrunk(base: Recipe, size: str) -> Recipe:
         size=size,
         tokenizer=replace(base.tokenizer, vocabulary=vocabulary),
         embedding=replace(base.embedding, width=min(128, width) if factorised else width, dropout=0.0),
-        network=replace(
-            base.network, width=width, depth=depth, heads=heads, feed_forward=4 * width, dropout=0.0, attention_dropout=0.0
-        ),
+        network=replace(base.network, width=width, depth=depth, heads=heads, feed_forward=4 * width, dropout=0.0, attention_dropout=0.0),
         training=replace(base.training, length=128, batch=32, peak=peak, schedule=Linear(warmup=0.1)),
     )

@@ -40,12 +40,14 @@ def _sized(size: str, *, width: int, depth: int, heads: int) -> Recipe:
     return replace(ALBERT, size=size, network=replace(ALBERT.network, width=width, depth=depth, heads=heads, feed_forward=4 * width))
 
 
-SIZES = with_small({
-    "base": ALBERT,
-    "large": _sized("large", width=1024, depth=24, heads=16),
-    "xlarge": _sized("xlarge", width=2048, depth=24, heads=16),
-    "xxlarge": _sized("xxlarge", width=4096, depth=12, heads=64),
-})
+SIZES = with_small(
+    {
+        "base": ALBERT,
+        "large": _sized("large", width=1024, depth=24, heads=16),
+        "xlarge": _sized("xlarge", width=2048, depth=24, heads=16),
+        "xxlarge": _sized("xxlarge", width=4096, depth=12, heads=64),
+    }
+)
 
 _BLOCK = "albert.encoder.albert_layer_groups.*.albert_layers.0"
 
@@ -56,7 +58,9 @@ def _to_config(recipe: Recipe) -> Config:
         "max_position_embeddings": recipe.positions.longest,
         "num_hidden_groups": 1,
         "inner_group_num": 1,
-        "classifier_dropout_prob": max((o.head.dropout for o in recipe.objectives if isinstance(o.head, SentenceClassification)), default=0.1),
+        "classifier_dropout_prob": max(
+            (o.head.dropout for o in recipe.objectives if isinstance(o.head, SentenceClassification)), default=0.1
+        ),
     }
 
 

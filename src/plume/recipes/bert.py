@@ -34,15 +34,17 @@ BERT = Recipe(
     training=Training(length=512, batch=256, peak=1e-4, schedule=Linear(warmup=0.01)),
 )
 
-SIZES = with_small({
-    "base": BERT,
-    "large": replace(
-        BERT,
-        size="large",
-        embedding=replace(BERT.embedding, width=1024),
-        network=replace(BERT.network, width=1024, depth=24, heads=16, feed_forward=4096),
-    ),
-})
+SIZES = with_small(
+    {
+        "base": BERT,
+        "large": replace(
+            BERT,
+            size="large",
+            embedding=replace(BERT.embedding, width=1024),
+            network=replace(BERT.network, width=1024, depth=24, heads=16, feed_forward=4096),
+        ),
+    }
+)
 
 ACTIVATIONS = {"gelu": Activation.GELU, "gelu_new": Activation.GELU_TANH, "relu": Activation.RELU}
 

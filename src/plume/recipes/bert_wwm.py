@@ -6,9 +6,9 @@ from plume.core.part import replace
 from plume.noise.select import WholeWords
 from plume.objectives.masked_lm import masked_lm
 from plume.objectives.next_sentence import next_sentence
+from plume.recipes._sizes import with_small
 from plume.recipes.bert import BERT
 from plume.recipes.bert import HF as HF
-from plume.recipes._sizes import with_small
 from plume.text.words import Words
 
 BERT_WWM = replace(

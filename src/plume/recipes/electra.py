@@ -63,7 +63,9 @@ def _generator_config(recipe: Recipe) -> Config:
 
 
 def _from_config(config: Config) -> Recipe:
-    return body_from_config(ELECTRA, {"embedding_size": 128, "hidden_size": 256, "num_attention_heads": 4, "intermediate_size": 1024} | config)
+    return body_from_config(
+        ELECTRA, {"embedding_size": 128, "hidden_size": 256, "num_attention_heads": 4, "intermediate_size": 1024} | config
+    )
 
 
 _IGNORED = ("electra.embeddings.position_ids",)

@@ -36,12 +36,14 @@ def _sized(size: str, *, width: int, depth: int, heads: int) -> Recipe:
     )
 
 
-SIZES = with_small({
-    "base": GPT2,
-    "medium": _sized("medium", width=1024, depth=24, heads=16),
-    "large": _sized("large", width=1280, depth=36, heads=20),
-    "xl": _sized("xl", width=1600, depth=48, heads=25),
-})
+SIZES = with_small(
+    {
+        "base": GPT2,
+        "medium": _sized("medium", width=1024, depth=24, heads=16),
+        "large": _sized("large", width=1280, depth=36, heads=20),
+        "xl": _sized("xl", width=1600, depth=48, heads=25),
+    }
+)
 
 HF = Bridge(
     model_type="gpt2",

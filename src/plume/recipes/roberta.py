@@ -33,16 +33,18 @@ ROBERTA = replace(
     training=Training(length=512, batch=8192, peak=6e-4, schedule=Linear(warmup=0.048), beta2=0.98, clip=0.0),
 )
 
-SIZES = with_small({
-    "base": ROBERTA,
-    "large": replace(
-        ROBERTA,
-        size="large",
-        embedding=replace(ROBERTA.embedding, width=1024),
-        network=replace(ROBERTA.network, width=1024, depth=24, heads=16, feed_forward=4096),
-        training=replace(ROBERTA.training, peak=4e-4, schedule=Linear(warmup=0.06)),
-    ),
-})
+SIZES = with_small(
+    {
+        "base": ROBERTA,
+        "large": replace(
+            ROBERTA,
+            size="large",
+            embedding=replace(ROBERTA.embedding, width=1024),
+            network=replace(ROBERTA.network, width=1024, depth=24, heads=16, feed_forward=4096),
+            training=replace(ROBERTA.training, peak=4e-4, schedule=Linear(warmup=0.06)),
+        ),
+    }
+)
 
 
 def _to_config(recipe: Recipe) -> Config:

@@ -42,12 +42,6 @@ class Tokenizer:
         self.backend.no_padding()
         _require_specials(self.backend, format, source)
         self.backend.add_special_tokens(list(format.specials()))
-        # Encoding here adds no special tokens, and places are trimmed in one way for all: no post-processor.
-        self._marked = tokenizers.Tokenizer.from_str(self.backend.to_str())
-        self._marked.post_processor = None
-        # In plain text "[MASK]" is four letters in brackets: a corpus must not be able to write special tokens.
-        self._plain = tokenizers.Tokenizer.from_str(self._marked.to_str())
-        self._plain.encode_special_tokens = True
 
     @classmethod
     def load(cls, path: Path | str, *, format: Format) -> Tokenizer:
@@ -135,6 +129,20 @@ class Tokenizer:
         """Byte-level and Metaspace pieces carry their spaces; others are joined by one each."""
         decoder = json.dumps(self._file["decoder"], ensure_ascii=False)
         return not any(sign in decoder for sign in ('"ByteLevel"', '"Metaspace"', "▁"))
+
+    @functools.cached_property
+    def _marked(self) -> tokenizers.Tokenizer:
+        """Encoding here adds no special tokens, and places are trimmed in one way for all: no post-processor."""
+        backend = tokenizers.Tokenizer.from_str(self.backend.to_str())
+        backend.post_processor = None
+        return backend
+
+    @functools.cached_property
+    def _plain(self) -> tokenizers.Tokenizer:
+        """In plain text "[MASK]" is four letters in brackets: a corpus must not be able to write special tokens."""
+        backend = tokenizers.Tokenizer.from_str(self._marked.to_str())
+        backend.encode_special_tokens = True
+        return backend
 
     @functools.cached_property
     def _memory(self) -> ChunkMemory | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from plume import __version__
+from plume._version import __version__
 from plume.core.files import write_text
 from plume.core.part import describe, differences
 from plume.model.recipe import Recipe
@@ -66,7 +66,7 @@ def write_card(
             ("FLOPs (matrix products)", f"{spent.flops:.3g}"),
             ("seconds in steps", f"{spent.seconds:,.1f} ({duration(spent.seconds)})"),
             ("speed", f"{spent.tokens / max(spent.seconds, 1e-9):,.0f} tokens/s, {spent.flops / max(spent.seconds, 1e-9) / 1e9:,.0f} GFLOP/s"),
-            ("ended", outcome.stopped_by and f"early, by {outcome.stopped_by}" or "budget used up"),
+            ("ended", f"early, by {outcome.stopped_by}" if outcome.stopped_by else "budget used up"),
             ("seed", settings.seed),
         ]),
         _curves(folder),

@@ -19,7 +19,9 @@ def to_device(batch: Batch, device: torch.device) -> Batch:
 
 
 @torch.no_grad()
-def evaluate(model: Model, reader: Reader, *, wrapped: nn.Module | None = None, device: torch.device, processes: Processes) -> dict[str, float]:
+def evaluate(
+    model: Model, reader: Reader, *, wrapped: nn.Module | None = None, device: torch.device, processes: Processes
+) -> dict[str, float]:
     """Mean loss and accuracy of each objective. The reader's seed fixes the masks; a generator's samples are fixed too."""
     _, batches = reader.plan(0)
     names = [objective.name for objective in model.recipe.objectives]

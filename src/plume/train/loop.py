@@ -19,6 +19,7 @@ from types import FrameType
 import numpy as np
 import torch
 from torch import nn
+from torch.nn.parallel import DistributedDataParallel
 
 from plume.core.batch import Batch
 from plume.core.errors import PlumeError
@@ -81,7 +82,6 @@ class Loop:
                 if done or settings.save_every.progress(_since(position.spent, saved)) >= 1:
                     saved = position.spent
                     save_checkpoint(self.folder, self.model, self.optimiser, position, write=self.processes.first)
-            steps.close()
         if not held_out:  # resumed with nothing left to do
             held_out = self._measure(position.spent)
         return Outcome(position=position, stopped_by=caught[0] if caught else None, held_out=held_out)
@@ -105,7 +105,9 @@ class Loop:
         for group in self.optimiser.param_groups:
             group["lr"] = rate
         counts, tokens, flops, clock = self._exchange(step.batches, spent, caught)
-        scale = {name: torch.tensor(self.weights[name] * self.processes.size / max(n, 1.0), device=self.device) for name, n in counts.items()}
+        scale = {
+            name: torch.tensor(self.weights[name] * self.processes.size / max(n, 1.0), device=self.device) for name, n in counts.items()
+        }
         sums = self._gradients(step.batches, scale)
         self.scaler.unscale_(self.optimiser)
         limit = self.training.clip or float("inf")
@@ -136,7 +138,8 @@ class Loop:
         sums: dict[str, torch.Tensor] = {}
         for number, batch in enumerate(batches):
             last = number == len(batches) - 1
-            with nullcontext() if last or not hasattr(self.wrapped, "no_sync") else self.wrapped.no_sync():
+            quiet = isinstance(self.wrapped, DistributedDataParallel) and not last  # gradients are exchanged with the last part
+            with self.wrapped.no_sync() if quiet else nullcontext():  # type: ignore[operator]
                 with autocast(self.precision, self.device):
                     loss, losses = self.wrapped(to_device(batch, self.device), scale)
                 self.scaler.scale(loss).backward()

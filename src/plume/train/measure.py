@@ -9,10 +9,10 @@ import numpy as np
 from plume.core.seeds import Draws
 from plume.data.collate import gather
 from plume.data.loader import Reader
+from plume.model.recipe import Recipe
 from plume.noise.corrupt import Mask
 from plume.noise.select import NGrams, Rate, Tokens
 from plume.objectives._objective import Answers
-from plume.model.recipe import Recipe
 
 _STEPS = 20
 

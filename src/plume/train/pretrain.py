@@ -10,7 +10,8 @@ from pathlib import Path
 
 import torch
 from rich.console import Console
-from rich.progress import BarColumn, Progress as Bar, TaskProgressColumn, TextColumn
+from rich.progress import BarColumn, TaskProgressColumn, TextColumn
+from rich.progress import Progress as Bar
 
 from plume.core.errors import PlumeError
 from plume.data.collate import Collator
@@ -145,7 +146,9 @@ def build(recipe: Recipe, *, vocabulary: int, seed: int, initial: str | None = N
         with torch.no_grad():
             for name in source.keys() & target.keys():
                 if source[name].shape != target[name].shape:
-                    raise PlumeError(f"--init {initial}: {name} has shape {tuple(source[name].shape)}, this recipe {tuple(target[name].shape)}.")
+                    raise PlumeError(
+                        f"--init {initial}: {name} has shape {tuple(source[name].shape)}, this recipe {tuple(target[name].shape)}."
+                    )
                 target[name].copy_(source[name])
     return model
 
@@ -197,7 +200,9 @@ def say_goodbye(finished: Finished, *, quiet: bool) -> None:
     if stopped is None:
         console.print(f"done: {finished.folder} (read {finished.folder / CARD})")
         return
-    console.print(f"stopped by {stopped}; saved at step {finished.outcome.position.spent.steps}. Go on: plume pretrain --resume {finished.folder}")
+    console.print(
+        f"stopped by {stopped}; saved at step {finished.outcome.position.spent.steps}. Go on: plume pretrain --resume {finished.folder}"
+    )
     raise SystemExit(128 + getattr(signal, stopped, signal.SIGTERM))
 
 

@@ -38,7 +38,9 @@ class Progress:
         self._held_out = ""
         self._said_stuck = False
         self._last_plain = self._begin
-        self._bar = Bar(BarColumn(bar_width=20), TextColumn("{task.description}"), console=self.console, disable=not self._live, transient=True)
+        self._bar = Bar(
+            BarColumn(bar_width=20), TextColumn("{task.description}"), console=self.console, disable=not self._live, transient=True
+        )
         self._task = self._bar.add_task("starting", total=1.0)
 
     def __enter__(self) -> Progress:

@@ -10,7 +10,7 @@ import torch
 from plume.core.batch import Batch
 from plume.core.part import replace
 from plume.data.loader import Cursor
-from plume.model.electra import Electra, narrower
+from plume.model.electra import Electra
 
 DETECTION, MASKED = "replaced_token_detection", "masked_lm"
 
@@ -108,7 +108,7 @@ def test_the_generator_is_a_fraction_as_wide_and_as_deep(recipe: Any, model: Ele
 
 def test_pruning_the_discriminator_leaves_the_generator_whole(recipe: Any) -> None:
     pruned = replace(recipe.network, pruned=((0,), (1, 2)))
-    assert narrower(pruned, 0.5).pruned == ()
+    assert recipe.assembly.generator(pruned).pruned == ()
 
 
 def test_samples_repeat_with_the_seed(model: Electra, batch: Batch) -> None:
