@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from plume.hf.export import export
 from plume.hf.importing import import_folder
@@ -12,7 +13,7 @@ from plume.model.recipe import Recipe
 from plume.recipes import _catalog as catalog
 from plume.train import pretrain as runs
 from plume.train.budget import Budget
-from plume.train.settings import Settings
+from plume.train.settings import make_settings
 
 recipe = catalog.recipe
 
@@ -29,45 +30,16 @@ def pretrain(
     out: str | Path,
     budget: str = "10m",
     overrides: Sequence[str] = (),
-    seed: int = 0,
-    tokenizer: str | Path | None = None,
-    init: str | Path | None = None,
-    accumulate: int = 1,
-    precision: str = "auto",
-    device: str = "auto",
-    workers: int = 1,
-    save_every: str = "5m",
-    log_every: int = 10,
-    shard: bool = False,
-    recompute: bool = False,
-    tensorboard: bool = False,
     quiet: bool = False,
+    **settings: Any,
 ) -> LanguageModel:
     """Pre-train `recipe` on `corpus` and return the model; everything is in `out`.
 
-    `overrides` are settings by dotted path, as --set takes them: "network.depth=4".
+    `overrides` are parts by dotted path, as --set takes them ("network.depth=4"). `settings` are those of the command line: seed, tokenizer,
+    init, accumulate, precision, device, workers, save_every, log_every, shard, recompute, tensorboard.
     """
-    chosen = catalog.recipe(recipe) if isinstance(recipe, str) else recipe
-    for assignment in overrides:
-        chosen = chosen.override(assignment)
-    settings = Settings(
-        recipe=chosen,
-        corpus=runs.corpus_paths(corpus),
-        budget=Budget.parse(budget),
-        seed=seed,
-        tokenizer=None if tokenizer is None else str(tokenizer),
-        initial=None if init is None else str(init),
-        accumulate=accumulate,
-        precision=runs.precision_of(precision),
-        device=device,
-        workers=workers,
-        save_every=Budget.parse(save_every),
-        log_every=log_every,
-        shard=shard,
-        recompute=recompute,
-        tensorboard=tensorboard,
-    )
-    return load(runs.start(settings, Path(out), quiet=quiet).folder)
+    made = make_settings(recipe, corpus=corpus, budget=budget, overrides=overrides, **settings)
+    return load(runs.start(made, Path(out), quiet=quiet).folder)
 
 
 def resume(folder: str | Path, *, budget: str | None = None, quiet: bool = False) -> LanguageModel:

@@ -96,6 +96,15 @@ def test_nothing_to_resume(plume: Run, tmp_path: Path) -> None:
     refused(plume("pretrain", "bert/tiny"), "--corpus")
 
 
+def test_resuming_on_other_text(plume: Run, pretraining: Run, text: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.txt"
+    copy.write_bytes(text.read_bytes())
+    arguments = [str(copy) if word == str(text) else word for word in pretraining(tmp_path / "run", budget="1steps")]
+    assert plume(*arguments).code == 0
+    copy.write_text(copy.read_text(encoding="utf-8") + "\nOne more sentence was added here.\n", encoding="utf-8")
+    refused(plume("pretrain", "--resume", tmp_path / "run", "--budget", "2steps"), "copy.txt", "--init")
+
+
 @pytest.mark.parametrize("keep", [0, 7, 5000])
 def test_truncated_weights(keep: int, plume: Run, trained: Path) -> None:
     weights = trained / "model.safetensors"

@@ -31,10 +31,9 @@ def run(
 ) -> None:
     """Pre-train a family on your own text. Ctrl-C saves and leaves; --resume goes on."""
     from plume.core.errors import PlumeError
-    from plume.recipes import _catalog as catalog
     from plume.train import pretrain as runs
     from plume.train.budget import Budget
-    from plume.train.settings import Settings
+    from plume.train.settings import make_settings
 
     if resume is not None:
         if recipe is not None or corpus or out is not None or set_:
@@ -43,14 +42,10 @@ def run(
     else:
         if recipe is None or not corpus or out is None:
             raise PlumeError("Say what to train, on what, and where to: plume pretrain bert/tiny --corpus corpus.txt --out runs/bert")
-        chosen = catalog.recipe(recipe)
-        for assignment in set_ or []:
-            chosen = chosen.override(assignment)
-        settings = Settings(
-            recipe=chosen, corpus=runs.corpus_paths(corpus), budget=Budget.parse(budget or "10m"), seed=seed,
-            tokenizer=None if tokenizer is None else str(tokenizer), initial=None if init is None else str(init),
-            accumulate=accumulate, precision=runs.precision_of(precision), device=device, workers=workers,
-            save_every=Budget.parse(save_every), log_every=log_every, shard=shard, recompute=recompute, tensorboard=tensorboard,
+        settings = make_settings(
+            recipe, corpus=corpus, budget=budget or "10m", overrides=set_ or [], seed=seed, tokenizer=tokenizer, init=init, accumulate=accumulate,
+            precision=precision, device=device, workers=workers, save_every=save_every, log_every=log_every, shard=shard, recompute=recompute,
+            tensorboard=tensorboard,
         )  # fmt: skip
         finished = runs.start(settings, out, quiet=quiet)
     runs.say_goodbye(finished, quiet=quiet)

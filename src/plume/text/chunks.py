@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from plume.text.pieces import Joined, bounds
 
-REMEMBERED = 200_000  # chunks; some 60 MB
+REMEMBERED_CHUNKS, REMEMBERED_TOKENS = 200_000, 1_000_000  # together some 60 MB
 
 # Chunks tile the text, so that their lengths give their places. BERT's cut: Chinese characters alone, and what stands between spaces.
 _BERT_HAN = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002a6df\U0002a700-\U0002b73f\U0002b740-\U0002b81f\U0002b920-\U0002ceaf\U0002f800-\U0002fa1f"
@@ -46,7 +46,7 @@ class ChunkMemory:
 
     def encode(self, texts: Sequence[str]) -> Joined:
         """The same as encoding the texts themselves."""
-        if len(self._number) > REMEMBERED:
+        if len(self._number) > REMEMBERED_CHUNKS or len(self._ids) > REMEMBERED_TOKENS:
             self._forget()
         cuts = [self._cut(text) for text in texts]
         chunks = [chunk for cut in cuts for chunk in cut]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from rich.progress import BarColumn, TaskProgressColumn, TextColumn
 from rich.progress import Progress as Bar
 
 from plume.core.errors import PlumeError
+from plume.core.files import read_json, write_json
 from plume.data.collate import Collator
 from plume.data.corpus import Corpus
 from plume.data.loader import Reader
@@ -30,7 +30,7 @@ from plume.train.allocator import keep_freed_memory
 from plume.train.budget import Budget
 from plume.train.card import CARD, write_card
 from plume.train.checkpoint import Position, checkpoints, load_checkpoint, save_checkpoint
-from plume.train.device import Precision, choose_device, choose_precision
+from plume.train.device import choose_device, choose_precision
 from plume.train.distributed import Processes
 from plume.train.loop import Loop, Outcome
 from plume.train.measure import measure_noise
@@ -39,6 +39,7 @@ from plume.train.optimiser import make_optimiser
 from plume.train.progress import Progress
 from plume.train.settings import Settings, read_settings, save_settings
 
+DATA = Path("train") / "data.json"  # fingerprints: a run must go on with the text it began with
 _HELD_OUT_SEED = 20181011  # the masks of held-out rows never change, whatever the run's seed
 
 
@@ -84,8 +85,12 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
     precision = choose_precision(settings.precision, processes.device)
     wrapped = processes.wrap(model, shard=settings.shard)
     optimiser = make_optimiser(model, recipe.training)
+    fingerprint = {name: stores.info[name] for name in ("corpus", "tokenizer")}
+    if not fresh and (folder / DATA).exists() and read_json(folder / DATA, "what the run was fed") != fingerprint:
+        raise PlumeError(f"The text at {', '.join(settings.corpus)} is not what {folder} was trained on: restore it, or start a new run with --init {folder}")
     if processes.first:
         folder.mkdir(parents=True, exist_ok=True)
+        write_json(folder / DATA, fingerprint)
         save_settings(folder, settings)
         save_recipe(folder, recipe)
         tokenizer.save(folder / TOKENIZER)
@@ -204,14 +209,3 @@ def say_goodbye(finished: Finished, *, quiet: bool) -> None:
         f"stopped by {stopped}; saved at step {finished.outcome.position.spent.steps}. Go on: plume pretrain --resume {finished.folder}"
     )
     raise SystemExit(128 + getattr(signal, stopped, signal.SIGTERM))
-
-
-def precision_of(word: str) -> Precision:
-    try:
-        return Precision(word)
-    except ValueError:
-        raise PlumeError(f"There is no precision '{word}': choose {', '.join(Precision)}.") from None
-
-
-def corpus_paths(paths: Sequence[str | Path] | str | Path) -> tuple[str, ...]:
-    return tuple(str(path) for path in ([paths] if isinstance(paths, str | Path) else paths))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from plume.core.errors import PlumeError
 from plume.core.files import read_json, write_json
 from plume.core.part import Part, part_from_json
 from plume.model.recipe import Recipe
+from plume.recipes import _catalog as catalog
 from plume.train.budget import Budget
 from plume.train.device import Precision
 
@@ -37,6 +40,36 @@ class Settings(Part):
     def __post_init__(self) -> None:
         if self.accumulate < 1 or self.recipe.training.batch % self.accumulate:
             raise PlumeError(f"A batch of {self.recipe.training.batch} rows does not divide into {self.accumulate} accumulated parts.")
+
+
+def make_settings(
+    recipe: str | Recipe,
+    *,
+    corpus: str | Path | Sequence[str | Path],
+    budget: str = "10m",
+    overrides: Sequence[str] = (),
+    tokenizer: str | Path | None = None,
+    init: str | Path | None = None,
+    precision: str = "auto",
+    save_every: str = "5m",
+    **others: Any,
+) -> Settings:
+    """Settings from what a user writes, on the command line or in Python; `others` are fields of Settings as they are."""
+    chosen = catalog.recipe(recipe) if isinstance(recipe, str) else recipe
+    for assignment in overrides:
+        chosen = chosen.override(assignment)
+    if precision not in list(Precision):
+        raise PlumeError(f"There is no precision '{precision}': choose {', '.join(Precision)}.")
+    return Settings(
+        recipe=chosen,
+        corpus=tuple(str(path) for path in ([corpus] if isinstance(corpus, str | Path) else corpus)),
+        budget=Budget.parse(budget),
+        tokenizer=None if tokenizer is None else str(tokenizer),
+        initial=None if init is None else str(init),
+        precision=Precision(precision),
+        save_every=Budget.parse(save_every),
+        **others,
+    )
 
 
 def save_settings(folder: Path, settings: Settings) -> None:
