@@ -181,6 +181,8 @@ def assert_shares() -> Callable[..., None]:
         assert expected.min() >= 5, "too few draws for the test to say anything"
         statistic = ((counts[shares > 0] - expected) ** 2 / expected).sum()
         freedom = len(expected) - 1
-        assert statistic < freedom + 4.5 * np.sqrt(2 * freedom) + 6, f"{statistic:.1f} for {freedom} degrees of freedom: {counts} {expected}"
+        assert statistic < freedom + 4.5 * np.sqrt(2 * freedom) + 6, (
+            f"{statistic:.1f} for {freedom} degrees of freedom: {counts} {expected}"
+        )
 
     return check

@@ -151,6 +151,25 @@ def test_saves_and_loads_bit_equal(family: str, miniature: Any, reader_for: Any,
 
 
 @every_family
+def test_a_pruned_model_saves_and_loads(family: str, miniature: Any, reader_for: Any, tmp_path: Path) -> None:
+    whole = miniature(family)
+    pruned = replace(whole, network=replace(whole.network, pruned=((0, 2), ())))
+    tokenizer = reader_for(whole).tokenizer
+    model = pruned.assembly.build(pruned, vocabulary=tokenizer.size)
+    model.initialise(3)
+    save_model(tmp_path / "model", model, tokenizer)
+    loaded, _ = load_model(tmp_path / "model")
+    assert loaded.recipe.network.pruned == ((0, 2), ())
+    assert loaded.stack.block(0).attention.heads == 2
+    assert all(torch.equal(value, state_of(loaded)[name]) for name, value in state_of(model).items())
+    with torch.device("meta"):
+        fewer = sum(p.numel() for p in whole.assembly.build(whole, vocabulary=9).parameters())
+        fewer -= sum(p.numel() for p in pruned.assembly.build(pruned, vocabulary=9).parameters())
+    width, head_width = whole.network.width, whole.network.head_width
+    assert fewer == 2 * (3 * (width * head_width + head_width) + head_width * width)
+
+
+@every_family
 def test_starts_the_same_from_the_same_seed(family: str, miniature: Any) -> None:
     recipe = miniature(family)
     states = []
@@ -214,7 +233,9 @@ def changed_everywhere(batch: Batch) -> Batch:
 
 
 @every_family
-def test_reading_some_positions_changes_no_loss_and_no_gradient(family: str, miniature: Any, reader_for: Any, on_cpu: Any, built: Any) -> None:
+def test_reading_some_positions_changes_no_loss_and_no_gradient(
+    family: str, miniature: Any, reader_for: Any, on_cpu: Any, built: Any
+) -> None:
     recipe = miniature(family)
     readers = reader_for(recipe), reader_for(recipe, narrow=False)
     found = []

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import enum
-import time
+import subprocess
+import sys
 from typing import Any
 
 import torch
@@ -32,19 +33,22 @@ def choose_device(name: str = "auto") -> torch.device:
     return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
 
 
-def bf16_gain(size: int = 512) -> float:
-    """How much faster this CPU multiplies matrices in bf16 than in fp32, measured in a few milliseconds."""
+# Run apart, because a virtual machine may promise bf16 instructions and then die of them.
+_PROBE = """
+import time, torch
+def seconds(kind):
+    matrix, best = torch.randn(512, 512).to(kind), float("inf")
+    for _ in range(4):
+        started = time.perf_counter(); matrix @ matrix; best = min(best, time.perf_counter() - started)
+    return best
+print(seconds(torch.float32) / seconds(torch.bfloat16))
+"""
 
-    def seconds(kind: torch.dtype) -> float:
-        matrix = torch.randn(size, size).to(kind)
-        best = float("inf")
-        for _ in range(4):
-            started = time.perf_counter()
-            _ = matrix @ matrix
-            best = min(best, time.perf_counter() - started)
-        return best
 
-    return seconds(torch.float32) / seconds(torch.bfloat16)
+def bf16_gain() -> float:
+    """How much faster this CPU multiplies matrices in bf16 than in fp32; 0 where it cannot."""
+    result = subprocess.run([sys.executable, "-c", _PROBE], capture_output=True, text=True, check=False)
+    return float(result.stdout) if result.returncode == 0 else 0.0
 
 
 def choose_precision(wanted: Precision, device: torch.device) -> Precision:
@@ -55,7 +59,8 @@ def choose_precision(wanted: Precision, device: torch.device) -> Precision:
     if wanted is Precision.FP16:
         raise PlumeError(f"fp16 is for CUDA devices; on {device.type} use fp32" + (" or bf16." if device.type == "cpu" else "."))
     if wanted is Precision.BF16 and device.type == "cpu" and (gain := bf16_gain()) < 1:
-        raise PlumeError(f"bf16 would slow this CPU: its products run at {gain:.2g} times the speed of fp32. Use --precision fp32.")
+        found = f"its products run at {gain:.2g} times the speed of fp32" if gain else "its products crash"
+        raise PlumeError(f"bf16 is of no use on this CPU: {found}. Use --precision fp32.")
     return Precision.FP32 if wanted is Precision.AUTO else wanted
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -182,7 +183,7 @@ def _stores(corpus: Corpus, tokenizer: Tokenizer, recipe: Recipe, processes: Pro
     if not processes.first:
         processes.wait()
     columns = (TextColumn("tokenising"), BarColumn(), TaskProgressColumn())
-    with Bar(*columns, console=Console(stderr=True, quiet=quiet), disable=quiet, transient=True) as bar:
+    with Bar(*columns, console=Console(stderr=True, quiet=quiet), disable=quiet or not sys.stderr.isatty(), transient=True) as bar:
         task = bar.add_task("", total=corpus.census().characters)
         stores = build_stores(corpus, tokenizer, words=recipe.words, cache=None, progress=lambda done: bar.update(task, completed=done))
     if processes.first:

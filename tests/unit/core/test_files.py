@@ -39,7 +39,8 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path, err
 
 
 @pytest.mark.parametrize(
-    ("number", "said"), [(errno.ENOSPC, "disk is full"), (errno.EDQUOT, "quota"), (errno.EROFS, "read-only"), (errno.EACCES, "permission denied")]
+    ("number", "said"),
+    [(errno.ENOSPC, "disk is full"), (errno.EDQUOT, "quota"), (errno.EROFS, "read-only"), (errno.EACCES, "permission denied")],
 )
 def test_the_system_s_refusals_are_sentences(tmp_path: Path, number: int, said: str) -> None:
     with pytest.raises(PlumeError, match=f"{tmp_path / 'data'}.*{said}"):
@@ -78,7 +79,9 @@ def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     assert [str(item.relative_to(tmp_path)) for item in tmp_path.rglob("*")] == ["folder", "folder/file"]
 
 
-@pytest.mark.parametrize(("content", "said"), [(None, "is missing: what it is"), (b"{", "not readable JSON"), (b"\xff\xfe", "not readable JSON")])
+@pytest.mark.parametrize(
+    ("content", "said"), [(None, "is missing: what it is"), (b"{", "not readable JSON"), (b"\xff\xfe", "not readable JSON")]
+)
 def test_unreadable_json_is_said(tmp_path: Path, content: bytes | None, said: str) -> None:
     path = tmp_path / "data.json"
     if content is not None:

@@ -93,7 +93,9 @@ def test_a_declaration_cannot_run_a_module(monkeypatch: pytest.MonkeyPatch) -> N
         part_from_json({"part": "__main__:Recipe"})
 
 
-@pytest.mark.xfail(strict=True, reason="a missing field is a TypeError, and a class that is no dataclass too; read_settings does not catch it")
+@pytest.mark.xfail(
+    strict=True, reason="a missing field is a TypeError, and a class that is no dataclass too; read_settings does not catch it"
+)
 @pytest.mark.parametrize("data", [{"part": "train.budget:Budget", "unit": "steps"}, {"part": "core.part:Part"}])
 def test_a_missing_field_is_said(data: Any) -> None:
     with pytest.raises(PlumeError):
@@ -145,7 +147,9 @@ def test_override_replaces_a_part_by_a_call(gpt: Recipe) -> None:
 
 
 @pytest.mark.xfail(strict=True, reason="only classes in the base's own module are found, and positions and heads have one file each")
-@pytest.mark.parametrize("assignment", ["positions=Rotary()", "positions=Learned(longest=64)", "objectives.causal_lm.head=TokenPrediction()"])
+@pytest.mark.parametrize(
+    "assignment", ["positions=Rotary()", "positions=Learned(longest=64)", "objectives.causal_lm.head=TokenPrediction()"]
+)
 def test_parts_with_a_file_of_their_own_can_be_named(gpt: Recipe, assignment: str) -> None:
     assert gpt.override("training.length=32").override(assignment) != gpt
 
@@ -187,8 +191,12 @@ def test_a_wrong_setting_says_what_would_be_right(bert: Recipe, assignment: str,
         bert.override(assignment)
 
 
-@pytest.mark.xfail(strict=True, reason="numbers are checked for their type only; heads=0 is a ZeroDivisionError, the others fail later or never")
-@pytest.mark.parametrize("assignment", ["network.heads=0", "network.depth=0", "training.batch=0", "objectives.masked_lm.noise.select.rate=2"])
+@pytest.mark.xfail(
+    strict=True, reason="numbers are checked for their type only; heads=0 is a ZeroDivisionError, the others fail later or never"
+)
+@pytest.mark.parametrize(
+    "assignment", ["network.heads=0", "network.depth=0", "training.batch=0", "objectives.masked_lm.noise.select.rate=2"]
+)
 def test_numbers_that_cannot_work_are_refused(bert: Recipe, assignment: str) -> None:
     with pytest.raises(PlumeError):
         bert.override(assignment)

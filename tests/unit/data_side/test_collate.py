@@ -55,7 +55,9 @@ def test_rows_are_wrapped_as_the_tokeniser_does(family: str, texts: int, tokeniz
         assert rows.tokens[row, :length].tolist() == encoding.ids
         assert (rows.tokens[row, length:] == tokenizer.pad).all()
         # What the tokeniser does not know is never hidden either: there would be nothing to learn.
-        special = [bool(mask) or number == tokenizer.unknown for mask, number in zip(encoding.special_tokens_mask, encoding.ids, strict=True)]
+        special = [
+            bool(mask) or number == tokenizer.unknown for mask, number in zip(encoding.special_tokens_mask, encoding.ids, strict=True)
+        ]
         assert rows.special[row].tolist() == special + [True] * (rows.tokens.shape[1] - length)
         segment = np.zeros(length) if rows.segment is None else rows.segment[row, :length]
         assert plain or segment.tolist() == encoding.type_ids
@@ -150,7 +152,10 @@ def test_a_batch_that_reads_most_positions_is_left_alone() -> None:
 
 
 def test_two_objectives_share_the_positions_read() -> None:
-    labels = {"tokens": Target(index=np.array([3, 9]), value=np.array([1, 2])), "pair": Target(index=np.array([0, 8]), value=np.array([0, 1]))}
+    labels = {
+        "tokens": Target(index=np.array([3, 9]), value=np.array([1, 2])),
+        "pair": Target(index=np.array([0, 8]), value=np.array([0, 1])),
+    }
     made = narrowed(Batch(tokens=np.zeros((2, 8), np.int64), labels=labels))
     assert made.read is not None
     assert made.read.tolist() == [[0, 3], [0, 1]]

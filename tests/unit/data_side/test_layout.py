@@ -106,7 +106,7 @@ def pairs_by_loop(documents: list[list[list[int]]], *, room: int, swapped: bool,
             chunk.append(document[i])
             if i == len(document) - 1 or sum(map(len, chunk)) >= room:
                 a_end = source.randint(1, len(chunk) - 1) if len(chunk) >= 2 else 1
-                a, b, label = sum(chunk[:a_end], []), sum(chunk[a_end:], []), 0
+                a, b, label = joined(chunk[:a_end]), joined(chunk[a_end:]), 0
                 if len(chunk) == 1 or (not swapped and source.random() < 0.5):
                     b, label = _from_elsewhere(documents, number, room - len(a), source), 1
                     i -= len(chunk) - a_end
@@ -116,6 +116,10 @@ def pairs_by_loop(documents: list[list[list[int]]], *, room: int, swapped: bool,
                 yield Pair(label, a, b)
                 chunk = []
             i += 1
+
+
+def joined(sentences: list[list[int]]) -> list[int]:
+    return [place for sentence in sentences for place in sentence]
 
 
 def _from_elsewhere(documents: list[list[list[int]]], own: int, wanted: int, source: random.Random) -> list[int]:
@@ -141,20 +145,22 @@ def places(documents: list[list[int]], store: Any) -> list[list[list[int]]]:
 
 def figures(pairs: list[Pair]) -> np.ndarray:
     """[pairs, figures] whose means the two procedures must share."""
-    return np.array([
-        (
-            pair.label,
-            len(pair.a),
-            len(pair.b),
-            len(pair.a) + len(pair.b),
-            len(pair.a) > len(pair.b),
-            pair.a[-1] + 1 == pair.b[0],
-            pair.b[-1] + 1 == pair.a[0],
-            pair.label * len(pair.a),
-            abs(len(pair.a) - len(pair.b)),
-        )
-        for pair in pairs
-    ])
+    return np.array(
+        [
+            (
+                pair.label,
+                len(pair.a),
+                len(pair.b),
+                len(pair.a) + len(pair.b),
+                len(pair.a) > len(pair.b),
+                pair.a[-1] + 1 == pair.b[0],
+                pair.b[-1] + 1 == pair.a[0],
+                pair.label * len(pair.a),
+                abs(len(pair.a) - len(pair.b)),
+            )
+            for pair in pairs
+        ]
+    )
 
 
 def as_pairs(plan: Plan) -> list[Pair]:
@@ -172,7 +178,11 @@ def test_pairs_have_the_statistics_of_the_papers_code(store_of: Any, label: Pair
     store = store_of(documents)
     source = random.Random(4)
     swapped = label is PairLabel.SWAPPED
-    ours = [pair for seed in range(25) for pair in as_pairs(SentencePairs(label=label, short=0.0).plan(store, room=40, generator=generator(seed)))]
+    ours = [
+        pair
+        for seed in range(25)
+        for pair in as_pairs(SentencePairs(label=label, short=0.0).plan(store, room=40, generator=generator(seed)))
+    ]
     theirs = [pair for _ in range(25) for pair in pairs_by_loop(places(documents, store), room=40, swapped=swapped, source=source)]
     left, right = figures(ours), figures(theirs)
     noise = np.sqrt(left.var(0) / len(left) + right.var(0) / len(right)) + 1e-12
@@ -311,7 +321,9 @@ def test_truncation_takes_what_the_loop_takes(assert_shares: Any) -> None:
 @pytest.mark.parametrize("layout", [Blocks(), SentencePairs(), SentencePairs(label=PairLabel.SWAPPED)])
 def test_epochs_differ_and_repeat_by_seed(store_of: Any, layout: Any) -> None:
     store = store_of(random_documents(9))
-    first, again, other = (layout.plan(store, room=30, generator=np.random.default_rng([seed, epoch])) for seed, epoch in ((1, 0), (1, 0), (1, 1)))
+    first, again, other = (
+        layout.plan(store, room=30, generator=np.random.default_rng([seed, epoch])) for seed, epoch in ((1, 0), (1, 0), (1, 1))
+    )
     assert (first.start == again.start).all()
     assert (first.end == again.end).all()
     assert first.start.shape != other.start.shape or (first.start != other.start).any()

@@ -53,7 +53,9 @@ def test_a_tied_weight_gathers_both_gradients() -> None:
 def test_without_gradients_it_is_the_plain_loss() -> None:
     hidden, weight, offset, value = inputs(7, bias=True)
     with torch.no_grad():
-        assert torch.equal(linear_cross_entropy(hidden, weight, offset, value), F.cross_entropy(F.linear(hidden, weight, offset), value, reduction="sum"))
+        assert torch.equal(
+            linear_cross_entropy(hidden, weight, offset, value), F.cross_entropy(F.linear(hidden, weight, offset), value, reduction="sum")
+        )
 
 
 def test_a_frozen_body_still_trains_the_weights() -> None:

@@ -122,7 +122,12 @@ def test_nothing_to_sample_is_no_sample(head: Any) -> None:
 
 @pytest.mark.parametrize(
     ("pooling", "expected"),
-    [("mean", [[2.0, 1.0], [1.0, 9.0]]), ("first", [[1.0, 3.0], [1.0, 9.0]]), ("last", [[3.0, -1.0], [1.0, 9.0]]), ("max", [[3.0, 3.0], [1.0, 9.0]])],
+    [
+        ("mean", [[2.0, 1.0], [1.0, 9.0]]),
+        ("first", [[1.0, 3.0], [1.0, 9.0]]),
+        ("last", [[3.0, -1.0], [1.0, 9.0]]),
+        ("max", [[3.0, 3.0], [1.0, 9.0]]),
+    ],
 )
 def test_pooling_leaves_out_the_padding(pooling: str, expected: list[list[float]]) -> None:
     hidden = torch.tensor([[[1.0, 3.0], [3.0, -1.0], [99.0, 99.0]], [[1.0, 9.0], [99.0, 99.0], [99.0, 99.0]]])

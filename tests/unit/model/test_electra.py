@@ -79,7 +79,11 @@ def test_every_token_but_padding_is_judged(judged: Batch, batch: Batch) -> None:
 def test_the_generator_learns_nothing_from_the_discriminator(model: Electra, batch: Batch) -> None:
     torch.manual_seed(0)
     model.losses(batch)[DETECTION].total.backward()
-    own = [name for name, parameter in model.named_parameters() if parameter.grad is not None and name.startswith(("generator.", f"heads.{MASKED}"))]
+    own = [
+        name
+        for name, parameter in model.named_parameters()
+        if parameter.grad is not None and name.startswith(("generator.", f"heads.{MASKED}"))
+    ]
     assert own == []
     assert float(model.embedding.token.weight.grad.abs().max()) > 0
     assert all(parameter.grad is not None for parameter in model.stack.parameters())

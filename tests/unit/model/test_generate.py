@@ -76,7 +76,9 @@ def test_a_step_with_the_cache_is_a_pass_over_the_whole(gpt2: Any) -> None:
 
 def log_scores(model: Model, tokens: list[int]) -> Tensor:
     with torch.no_grad():
-        return model.head("causal_lm").logits(model.encode(Batch(tokens=torch.tensor([tokens]), order=Order.CAUSAL)).last[0]).log_softmax(-1)
+        return (
+            model.head("causal_lm").logits(model.encode(Batch(tokens=torch.tensor([tokens]), order=Order.CAUSAL)).last[0]).log_softmax(-1)
+        )
 
 
 def best_by_trying_all(model: Model, prompt: list[int], *, room: int, vocabulary: int) -> list[int]:
@@ -166,7 +168,9 @@ def test_never_more_than_the_room_and_never_the_stop(gpt2: Any, sampling: dict[s
     assert written(gpt2(5), [1], room=0, **sampling) == []
 
 
-@pytest.mark.parametrize("wrong", [{"temperature": 0.0}, {"temperature": -1.0}, {"top_p": 0.0}, {"top_p": 1.1}, {"top_k": -1}, {"beams": 0}])
+@pytest.mark.parametrize(
+    "wrong", [{"temperature": 0.0}, {"temperature": -1.0}, {"top_p": 0.0}, {"top_p": 1.1}, {"top_k": -1}, {"beams": 0}]
+)
 def test_settings_that_cannot_be_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(PlumeError):
         Sampling(**wrong)

@@ -99,7 +99,9 @@ def test_a_long_text_is_cut_at_what_the_model_reads(language_model: Any) -> None
     assert np.abs(model.embed(long)[0] - expected.numpy()).max() < 1e-6
 
 
-@pytest.mark.parametrize(("wrong", "said"), [({"pooling": "middle"}, "no pooling 'middle'"), ({"layer": 3}, "no layer 3"), ({"layer": -4}, "no layer -4")])
+@pytest.mark.parametrize(
+    ("wrong", "said"), [({"pooling": "middle"}, "no pooling 'middle'"), ({"layer": 3}, "no layer 3"), ({"layer": -4}, "no layer -4")]
+)
 def test_wrong_wishes_are_answered(language_model: Any, wrong: dict[str, Any], said: str) -> None:
     with pytest.raises(PlumeError, match=said):
         language_model("bert").embed("the cat", **wrong)
@@ -179,11 +181,15 @@ def test_blanks_are_the_likeliest_tokens(language_model: Any, family: str) -> No
         probability[torch.from_numpy(model.tokenizer.special_ids)] = 0.0
         values, tokens = probability.topk(4)
         assert [guess.probability for guess in guesses] == pytest.approx(values.tolist(), rel=1e-5)
-        assert [guess.token for guess in guesses] == [model.tokenizer.decode([token]) or model.tokenizer.token(token) for token in tokens.tolist()]
+        assert [guess.token for guess in guesses] == [
+            model.tokenizer.decode([token]) or model.tokenizer.token(token) for token in tokens.tolist()
+        ]
         assert all(mask in guess.text for guess in guesses), "the other blank stays open"
 
 
-BYTES = pytest.mark.xfail(strict=True, reason="a space before <mask> stays as a token of its own; transformers' mask token takes it in (lstrip)")
+BYTES = pytest.mark.xfail(
+    strict=True, reason="a space before <mask> stays as a token of its own; transformers' mask token takes it in (lstrip)"
+)
 
 
 @pytest.mark.parametrize("family", ["bert", pytest.param("roberta", marks=BYTES)])

@@ -31,7 +31,11 @@ WARMUP = WARM / STEPS
 def test_factors_are_those_of_transformers(schedule: Schedule, name: str, options: dict[str, float]) -> None:
     optimiser = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
     theirs = transformers.get_scheduler(
-        name, optimiser, num_warmup_steps=WARM if schedule.warmup else 0, num_training_steps=STEPS, scheduler_specific_kwargs=options or None
+        name,
+        optimiser,
+        num_warmup_steps=WARM if schedule.warmup else 0,
+        num_training_steps=STEPS,
+        scheduler_specific_kwargs=options or None,
     )
     budget = Budget.parse(f"{STEPS}steps")
     for step in range(STEPS + 1):

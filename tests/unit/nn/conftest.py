@@ -49,7 +49,9 @@ def run() -> Callable[..., Encoded]:
         stack: Stack, value: Tensor, batch: Batch, *, positions: PositionModule | None = None, keep_layers: bool = False, **changes: Any
     ) -> Encoded:
         position = torch.arange(value.shape[1])[None]
-        sight = Sight(mask=mask_of(batch), positions=positions or PositionModule(), query_position=position, key_position=position, **changes)
+        sight = Sight(
+            mask=mask_of(batch), positions=positions or PositionModule(), query_position=position, key_position=position, **changes
+        )
         return stack(value, sight=sight, read=batch.read, keep_layers=keep_layers)
 
     return forward

@@ -55,7 +55,9 @@ def sight(made: Batch, positions: PositionModule | None = None, **changes: Any) 
     return Sight(mask=mask_of(made), positions=positions or PositionModule(), query_position=position, key_position=position, **changes)
 
 
-def by_formula(attention: Attention, value: Tensor, made: Batch, *, bias: Tensor | None = None, factor: Tensor | None = None) -> tuple[Tensor, Tensor]:
+def by_formula(
+    attention: Attention, value: Tensor, made: Batch, *, bias: Tensor | None = None, factor: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
     """softmax(QKᵀ/√d + bias) V a head at a time, with unseen scores at -inf and probabilities times a factor."""
     seen = visible(query=ranks(made), key=ranks(made), query_document=made.document, key_document=made.document)
     width = attention.head_width
@@ -102,7 +104,9 @@ def test_both_paths_have_the_same_gradients(attention: Attention, values: Any, m
         monkeypatch.setattr("plume.nn.attention._SHORT", short)
         value = values(ROWS, TIME).requires_grad_()
         out = attention(value, queries=None, sight=sight(made), layer=0)[text(made)]
-        found = torch.autograd.grad((out * torch.linspace(-1, 1, out.numel(), dtype=out.dtype).view_as(out)).sum(), [value, *attention.parameters()])
+        found = torch.autograd.grad(
+            (out * torch.linspace(-1, 1, out.numel(), dtype=out.dtype).view_as(out)).sum(), [value, *attention.parameters()]
+        )
         gradients.append(found)
     for ours, theirs in zip(*gradients, strict=True):
         close(ours, theirs)
@@ -169,7 +173,9 @@ def test_a_cache_moves_its_rows() -> None:
     assert (key[:, :, 4] == -1).all()
 
 
-@pytest.mark.parametrize("positions", [PositionModule(), Slope(), Rotary().build(width=WIDTH, head_width=4)], ids=["plain", "bias", "rotary"])
+@pytest.mark.parametrize(
+    "positions", [PositionModule(), Slope(), Rotary().build(width=WIDTH, head_width=4)], ids=["plain", "bias", "rotary"]
+)
 def test_step_by_step_with_a_cache_is_the_whole_at_once(attention: Attention, values: Any, positions: PositionModule) -> None:
     value, made, cache = values(ROWS, TIME), batch(Order.CAUSAL), LayerCache()
     whole = attention(value, queries=None, sight=sight(made, positions), layer=0)

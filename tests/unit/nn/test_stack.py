@@ -131,7 +131,10 @@ def test_reading_some_positions_gives_their_states(stack_of: Any, values: Any, r
     rotary = Rotary().build(width=WIDTH, head_width=WIDTH // HEADS)
     read = torch.tensor([[5, 0, 2], [3, 3, 1]])
     whole = run(stack, value, full(2, 6, order=order), positions=rotary).last
-    close(run(stack, value, full(2, 6, order=order, read=read), positions=rotary).last, whole.gather(1, read[:, :, None].expand(-1, -1, WIDTH)))
+    close(
+        run(stack, value, full(2, 6, order=order, read=read), positions=rotary).last,
+        whole.gather(1, read[:, :, None].expand(-1, -1, WIDTH)),
+    )
 
 
 def test_layers_are_the_states_after_each_block(stack_of: Any, values: Any, run: Any) -> None:

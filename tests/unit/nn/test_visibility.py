@@ -41,7 +41,9 @@ def written_out(mask: Mask) -> torch.Tensor:
     return (whole if allowed is None else whole & allowed)[:, 0]
 
 
-@pytest.mark.parametrize("batch", batches(), ids=lambda b: f"{b.order}-{'padded' if b.length is not None else 'full'}-{b.document is not None}")
+@pytest.mark.parametrize(
+    "batch", batches(), ids=lambda b: f"{b.order}-{'padded' if b.length is not None else 'full'}-{b.document is not None}"
+)
 def test_masks_follow_the_rule_for_every_query_that_is_text(batch: Batch) -> None:
     length = torch.full((3,), TIME) if batch.length is None else batch.length
     text = torch.arange(TIME) < length[:, None]
@@ -50,17 +52,23 @@ def test_masks_follow_the_rule_for_every_query_that_is_text(batch: Batch) -> Non
     assert torch.equal(dense[text], rule(batch)[text])
 
 
-@pytest.mark.parametrize("batch", batches(), ids=lambda b: f"{b.order}-{'padded' if b.length is not None else 'full'}-{b.document is not None}")
+@pytest.mark.parametrize(
+    "batch", batches(), ids=lambda b: f"{b.order}-{'padded' if b.length is not None else 'full'}-{b.document is not None}"
+)
 def test_no_query_is_left_without_a_key(batch: Batch) -> None:
     assert written_out(mask_of(batch)).any(-1).all(), "a softmax over nothing is not a number"
 
 
-@pytest.mark.parametrize("batch", batches(), ids=lambda b: f"{b.order}-{'padded' if b.length is not None else 'full'}-{b.document is not None}")
+@pytest.mark.parametrize(
+    "batch", batches(), ids=lambda b: f"{b.order}-{'padded' if b.length is not None else 'full'}-{b.document is not None}"
+)
 def test_rows_of_a_mask_are_its_rows(batch: Batch) -> None:
     read = torch.tensor([[0, 6], [3, 1], [0, 0]])
     narrow = mask_of(batch).rows(read, TIME)
     assert not narrow.causal
-    found = torch.ones(3, 1, 2, TIME, dtype=torch.bool) & (narrow.allowed if narrow.allowed is not None else torch.ones((), dtype=torch.bool))
+    found = torch.ones(3, 1, 2, TIME, dtype=torch.bool) & (
+        narrow.allowed if narrow.allowed is not None else torch.ones((), dtype=torch.bool)
+    )
     whole = written_out(mask_of(batch))
     assert torch.equal(found[:, 0], whole.gather(1, read[:, :, None].expand(-1, -1, TIME)))
 

@@ -21,7 +21,9 @@ def outcome(rows: Rows, shown: np.ndarray, chosen: np.ndarray, mask: int) -> np.
 
 
 @pytest.mark.parametrize(("corrupt", "shares"), [(Mask(), (0.8, 0.1, 0.1)), (Mask(mask=0.85, random=0.0), (0.85, 0.0, 0.15))])
-def test_shares_of_the_papers(corrupt: Mask, shares: tuple[float, ...], rows_of: Any, draws: Any, alphabet: Alphabet, assert_shares: Any) -> None:
+def test_shares_of_the_papers(
+    corrupt: Mask, shares: tuple[float, ...], rows_of: Any, draws: Any, alphabet: Alphabet, assert_shares: Any
+) -> None:
     rows = rows_of([64] * 8000)
     stream = draws(8000)
     chosen = Tokens()(rows, stream)
@@ -44,7 +46,9 @@ def test_fate_does_not_depend_on_position_or_token(rows_of: Any, draws: Any, alp
     rows = rows_of([34] * 3000)
     masked = Mask()(rows, ~rows.special, draws(3000), alphabet) == alphabet.mask
     assert_shares(masked[:, 1:-1].sum(0))
-    assert_shares(np.bincount(rows.tokens[masked], minlength=50)[5:], np.bincount(rows.tokens[~rows.special], minlength=50)[5:] / (32 * 3000))
+    assert_shares(
+        np.bincount(rows.tokens[masked], minlength=50)[5:], np.bincount(rows.tokens[~rows.special], minlength=50)[5:] / (32 * 3000)
+    )
 
 
 def test_the_draw_is_for_each_piece_of_a_word(rows_of: Any, draws: Any, alphabet: Alphabet, assert_shares: Any) -> None:

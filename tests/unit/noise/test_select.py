@@ -28,7 +28,9 @@ def test_never_specials_or_padding_and_never_over_budget(select: Rate, rows_of: 
 
 def bert_budget(rows: Rows) -> np.ndarray:
     """max(1, int(round(0.15 · len))), special tokens counted in, and no more than there are."""
-    return np.array([min(max(1, round(0.15 * int(length))), open_) for length, open_ in zip(rows.length, (~rows.special).sum(1), strict=True)])
+    return np.array(
+        [min(max(1, round(0.15 * int(length))), open_) for length, open_ in zip(rows.length, (~rows.special).sum(1), strict=True)]
+    )
 
 
 def test_bert_selects_exactly_its_share(rows_of: Any, draws: Any) -> None:
@@ -104,7 +106,9 @@ def whole_words_by_loop(words: list[list[int]], usable: list[int], order: np.nda
     return covered
 
 
-def n_grams_by_loop(words: list[list[int]], usable: list[int], order: np.ndarray, lot: np.ndarray, *, budget: int, longest: int) -> set[int]:
+def n_grams_by_loop(
+    words: list[list[int]], usable: list[int], order: np.ndarray, lot: np.ndarray, *, budget: int, longest: int
+) -> set[int]:
     """create_pretraining_data.py of ALBERT: n with p(n) ∝ 1/n of what is left of the run, shorter if over the budget, skipped if covered."""
     covered: set[int] = set()
     for turn, first in enumerate(sorted(usable, key=lambda number: order[number])):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,6 @@ def test_next_token_asks_for_each_following_token_of_the_row(rows_of: Any, draws
     for row, length in enumerate([5, 9, 2]):
         text = rows.tokens[row, :length].tolist()
         asked = [(int(aim.shown[row, place]), int(aim.what[row, place])) for place in np.flatnonzero(aim.where[row])]
-        assert asked == list(zip(text[:-1], text[1:], strict=True))
+        assert asked == list(itertools.pairwise(text))
     assert aim.length.tolist() == [4, 8, 1]
     assert aim.shown.shape == (3, 8)

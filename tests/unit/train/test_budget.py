@@ -35,7 +35,9 @@ def test_every_form_is_read(text: str, unit: str, amount: float) -> None:
     assert Budget.parse(text) == Budget(unit=unit, amount=amount)
 
 
-@pytest.mark.parametrize("text", ["", "10", "m", "ten minutes", "10x", "-5m", "1h30", "5e6", "steps", "10mm5", "1e14flopss", "nan steps", "infs"])
+@pytest.mark.parametrize(
+    "text", ["", "10", "m", "ten minutes", "10x", "-5m", "1h30", "5e6", "steps", "10mm5", "1e14flopss", "nan steps", "infs"]
+)
 def test_what_is_no_budget_is_answered_with_examples(text: str) -> None:
     with pytest.raises(PlumeError, match="is not a budget: write 10m, 2h, 500steps"):
         Budget.parse(text)
@@ -59,7 +61,10 @@ def test_progress_is_the_share_spent_of_its_own_unit() -> None:
     assert Budget.parse("10m").progress(Spent()) == 0.0
 
 
-@pytest.mark.parametrize(("text", "shown"), [("90s", "1m30s"), ("2h", "2h"), ("1d", "24h"), ("0.25s", "0.25s"), ("500steps", "500 steps"), ("5e6tokens", "5e+06 tokens")])
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("90s", "1m30s"), ("2h", "2h"), ("1d", "24h"), ("0.25s", "0.25s"), ("500steps", "500 steps"), ("5e6tokens", "5e+06 tokens")],
+)
 def test_a_budget_is_shown_as_one_would_say_it(text: str, shown: str) -> None:
     budget = Budget.parse(text)
     assert str(budget) == shown

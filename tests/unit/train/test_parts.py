@@ -15,7 +15,7 @@ from plume.data.loader import Cursor
 from plume.noise.select import Tokens
 from plume.recipes import _catalog as catalog
 from plume.train.card import sparkline
-from plume.train.device import Precision, autocast, choose_device, choose_precision
+from plume.train.device import Precision, autocast, bf16_gain, choose_device, choose_precision
 from plume.train.distributed import Processes
 from plume.train.evaluate import evaluate
 from plume.train.measure import measure_noise
@@ -113,7 +113,9 @@ def test_a_line_is_on_disk_as_soon_as_it_is_written(tmp_path: Path) -> None:
     log.close()
 
 
-@pytest.mark.xfail(strict=True, raises=json.JSONDecodeError, reason="half a last line, as a kill or a full disk leaves it, makes a run unresumable")
+@pytest.mark.xfail(
+    strict=True, raises=json.JSONDecodeError, reason="half a last line, as a kill or a full disk leaves it, makes a run unresumable"
+)
 def test_half_a_last_line_is_dropped(tmp_path: Path) -> None:
     written(tmp_path, range(1, 4), resumed_at=0)
     with (tmp_path / METRICS).open("a") as file:
@@ -142,10 +144,17 @@ def test_half_precision_must_be_worth_it(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(PlumeError, match="fp16 is for CUDA devices; on cpu use fp32 or bf16"):
         choose_precision(Precision.FP16, CPU)
     monkeypatch.setattr("plume.train.device.bf16_gain", lambda: 0.31)
-    with pytest.raises(PlumeError, match="0.31 times the speed of fp32"):
+    with pytest.raises(PlumeError, match=r"0\.31 times the speed of fp32"):
         choose_precision(Precision.BF16, CPU)
     monkeypatch.setattr("plume.train.device.bf16_gain", lambda: 1.9)
     assert choose_precision(Precision.BF16, CPU) is Precision.BF16
+
+
+def test_a_cpu_that_dies_of_bf16_is_asked_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("plume.train.device._PROBE", "import os, signal; os.kill(os.getpid(), signal.SIGILL)")
+    assert bf16_gain() == 0.0
+    with pytest.raises(PlumeError, match="its products crash"):
+        choose_precision(Precision.BF16, CPU)
 
 
 def test_products_run_in_the_precision_chosen() -> None:
