@@ -13,12 +13,14 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from plume.core.batch import Batch, Order
+from plume.core.errors import PlumeError
 from plume.core.part import part_from_json, replace
 from plume.data.layout import Layout, Plan
 from plume.data.loader import Cursor
 from plume.model.checkpoint import load_model, save_model, state_of
 from plume.model.model import Model
 from plume.model.recipe import Recipe
+from plume.nn.stack import Sharing
 from plume.nn.visibility import ranks, visible
 from plume.objectives._objective import Answers
 from plume.recipes import _catalog as catalog
@@ -155,6 +157,10 @@ def test_a_pruned_model_saves_and_loads(family: str, miniature: Any, reader_for:
     whole = miniature(family)
     pruned = replace(whole, network=replace(whole.network, pruned=((0, 2), ())))
     tokenizer = reader_for(whole).tokenizer
+    if whole.sharing is Sharing.ALL:
+        with pytest.raises(PlumeError, match="share one attention"):
+            pruned.assembly.build(pruned, vocabulary=tokenizer.size)
+        return
     model = pruned.assembly.build(pruned, vocabulary=tokenizer.size)
     model.initialise(3)
     save_model(tmp_path / "model", model, tokenizer)

@@ -25,9 +25,12 @@ class Target:
     index: Array  # [N] into B*T
     value: Array  # [N]
     slot: Array | None = None  # [N] into B*M: the same positions among those that the batch says are `read`
+    whole: bool = False  # every position is asked about, in order: nothing to pick
 
     def map(self, change: Callable[[Array], Array]) -> Target:
-        return Target(index=change(self.index), value=change(self.value), slot=None if self.slot is None else change(self.slot))
+        return Target(
+            index=change(self.index), value=change(self.value), slot=None if self.slot is None else change(self.slot), whole=self.whole
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

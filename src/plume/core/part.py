@@ -9,6 +9,7 @@ import ast
 import dataclasses
 import enum
 import importlib
+import pkgutil
 import types
 import typing
 from collections.abc import Iterator
@@ -89,6 +90,9 @@ def part_from_json(data: Any) -> Any:
     for name in values:
         if name not in hints:
             raise PlumeError(f"{data[TAG]} has no field '{name}': {suggest(name, hints)}.")
+    required = {field.name for field in dataclasses.fields(kind) if _has_no_default(field)}  # type: ignore[arg-type]
+    if missing := sorted(required - values.keys()):
+        raise PlumeError(f"{data[TAG]} lacks {', '.join(missing)}: the file was cut or changed by hand.")
     return kind(**{name: _decode(hints[name], value, f"{data[TAG]}.{name}") for name, value in values.items()})
 
 
@@ -153,14 +157,23 @@ def _evaluate(node: ast.expr, hint: Any, assignment: str) -> Any:
         raise PlumeError(f"In '{assignment}': cannot read '{ast.unparse(node)}'; use numbers, words, or Part(field=value).") from None
 
 
+def _family(base: type[Part]) -> Iterator[type[Part]]:
+    """The class and all that derive from it in its folder, where its kind lives."""
+    package = importlib.import_module(base.__module__.rpartition(".")[0])
+    for info in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"{package.__name__}.{info.name}")
+    waiting = [base]
+    while waiting:
+        kind = waiting.pop()
+        yield kind
+        waiting += kind.__subclasses__()
+
+
 def _part_class(name: str, hint: Any, assignment: str) -> type[Part]:
     known: dict[str, type[Part]] = {}
     for base in (hint, *typing.get_args(hint)):
         if isinstance(base, type) and issubclass(base, Part):
-            module = importlib.import_module(base.__module__)
-            known |= {
-                k: v for k, v in vars(module).items() if isinstance(v, type) and issubclass(v, base) and _hints_or_none(v) is not None
-            }
+            known |= {kind.__name__: kind for kind in _family(base) if dataclasses.is_dataclass(kind)}
     if name not in known:
         raise PlumeError(f"In '{assignment}': no part called '{name}' fits here; {suggest(name, known)}.")
     return known[name]
@@ -217,6 +230,10 @@ def _is_default(part: Part, field: dataclasses.Field[Any]) -> bool:
     return field.default_factory is not dataclasses.MISSING and value == field.default_factory()
 
 
+def _has_no_default(field: dataclasses.Field[Any]) -> bool:
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+
+
 def _hints(kind: Any) -> dict[str, Any]:
     """Field names and their resolved types, in order of declaration."""
     if kind not in _HINTS:
@@ -227,10 +244,6 @@ def _hints(kind: Any) -> dict[str, Any]:
 def _resolved(kind: Any) -> dict[str, Any]:
     resolved = typing.get_type_hints(kind)
     return {field.name: resolved[field.name] for field in dataclasses.fields(kind)}
-
-
-def _hints_or_none(kind: type) -> dict[str, Any] | None:
-    return _hints(kind) if dataclasses.is_dataclass(kind) else None
 
 
 def _address(kind: type) -> str:
@@ -245,6 +258,6 @@ def _class_at(address: str) -> type[Part]:
         kind = getattr(importlib.import_module(f"plume.{module_name}"), class_name)
     except (ImportError, AttributeError, ValueError):
         raise PlumeError(f"Unknown part '{address}': written by a newer plume, or the file was changed by hand.") from None
-    if not (isinstance(kind, type) and issubclass(kind, Part)):
+    if not (isinstance(kind, type) and issubclass(kind, Part) and dataclasses.is_dataclass(kind)):
         raise PlumeError(f"'{address}' is not a part.")
     return kind

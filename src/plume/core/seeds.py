@@ -31,7 +31,7 @@ class Draws:
 
     def __init__(self, *, seed: int, epoch: int, index: NDArray[np.int64]) -> None:
         with np.errstate(over="ignore"):
-            key = _mix(np.full(1, seed, np.int64).view(np.uint64) + _GOLDEN)
+            key = _mix(np.full(1, seed % 2**64, np.uint64) + _GOLDEN)
             key = _mix(key + np.uint64(epoch + 1) * _GOLDEN)
             self._key = _mix(key + (index.astype(np.uint64) + np.uint64(1)) * _GOLDEN)  # [B]
         self._stream = 0

@@ -104,7 +104,7 @@ class Collator:
     @staticmethod
     def _token_target(aim: Aim) -> Target:
         index = np.flatnonzero(aim.where)
-        return Target(index=index, value=aim.what.ravel()[index])
+        return Target(index=index, value=aim.what.ravel()[index], whole=len(index) == aim.where.size)
 
 
 def narrowed(batch: Batch) -> Batch:

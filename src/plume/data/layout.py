@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from plume.core.errors import PlumeError
 from plume.core.part import Part
 
 if TYPE_CHECKING:
@@ -118,8 +117,9 @@ class SentencePairs(Layout):
 
     def plan(self, store: Store, *, room: int, generator: np.random.Generator) -> Plan:
         begin, end, document_start = sentence_pieces(store, longest=room)
-        if len(begin) < 2:
-            raise PlumeError("Sentence pairs need at least two sentences; this corpus has one. Add text, or pre-train roberta or gpt.")
+        if len(begin) == 1:  # the held-out end of a very small corpus: its two halves are the pair
+            middle = (begin + end) // 2
+            begin, end, document_start = np.concatenate([begin, middle]), np.concatenate([middle, end]), np.array([0, 2])
         count = len(begin)
         document_end = np.repeat(document_start[1:], np.diff(document_start))  # for each sentence
         before = np.concatenate([[0], np.cumsum(end - begin)])  # tokens before each sentence

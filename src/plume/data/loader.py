@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plume.core.batch import Batch
+from plume.core.errors import PlumeError
 from plume.core.seeds import Draws
 from plume.data.collate import Collator, Frame, gather
 from plume.data.layout import Layout, Plan
@@ -56,13 +57,19 @@ class Reader:
 
     def plan(self, epoch: int) -> tuple[Plan, NDArray[np.int64]]:
         """The epoch's rows and its batches [steps, rows]; the last batch is filled up from the epoch's beginning."""
-        if epoch not in self._plans:
-            generator = np.random.default_rng([self.seed % 2**63, epoch])
-            plan = self.layout.plan(self.store, room=self.length - self.frame.specials, generator=generator)
+        planned = self._plans.get(epoch)
+        if planned is None:
+            generator = np.random.default_rng([self.seed % 2**64, epoch])
+            room = self.length - self.frame.specials
+            if room < 2:
+                raise PlumeError(
+                    f"Rows of {self.length} tokens leave no room for text beside {self.frame.specials} special ones: raise training.length."
+                )
+            plan = self.layout.plan(self.store, room=room, generator=generator)
+            planned = (plan, self._batches(plan, generator))
             # The epoch before stays: threads may still be gathering its last batches.
-            kept = {number: planned for number, planned in self._plans.items() if number == epoch - 1}
-            self._plans = kept | {epoch: (plan, self._batches(plan, generator))}
-        return self._plans[epoch]
+            self._plans = {number: held for number, held in self._plans.items() if number == epoch - 1} | {epoch: planned}
+        return planned
 
     def _batches(self, plan: Plan, generator: np.random.Generator) -> NDArray[np.int64]:
         order = generator.permutation(len(plan))

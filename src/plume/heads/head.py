@@ -51,5 +51,4 @@ class Head(Part):
 def at(encoded: Encoded, target: Target) -> Tensor:
     """[N, D] the hidden states that the target asks about."""
     rows = encoded.last.reshape(-1, encoded.last.shape[-1])
-    index = target.index if target.slot is None else target.slot
-    return rows if len(index) == len(rows) else rows.index_select(0, index)
+    return rows if target.whole else rows.index_select(0, target.index if target.slot is None else target.slot)

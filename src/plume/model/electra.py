@@ -68,7 +68,7 @@ class Electra(Model):
         if batch.length is not None:
             inside = torch.arange(tokens.shape[1], device=tokens.device) < batch.length[:, None]
         index = inside.flatten().nonzero().squeeze(1)
-        answer = Target(index=index, value=replaced[index])
+        answer = Target(index=index, value=replaced[index], whole=len(index) == len(replaced))
         names = [objective.name for objective in self.recipe.objectives if objective.answers is Answers.GENERATOR]
         return replace(batch, tokens=tokens, read=None, labels=dict.fromkeys(names, answer))
 

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 from plume.core.errors import PlumeError
 from plume.core.part import Part
-from plume.data.layout import Layout
+from plume.data.layout import Blocks, Layout
 from plume.model.assembly import Assembly, OneNetwork
 from plume.model.schedule import Linear, Schedule
 from plume.nn.embedding import Embedding
 from plume.nn.positions.scheme import PositionScheme
 from plume.nn.stack import Sharing, Transformer
 from plume.noise.noise import Noise
+from plume.noise.target import InPlace
 from plume.objectives._objective import Answers, Objective
 from plume.text.format import Format
 from plume.text.tokenizers import TokenizerSpec
@@ -32,6 +33,10 @@ class Training(Part):
     epsilon: float = 1e-6
     decay: float = 0.01
     clip: float = 1.0  # 0: never
+
+    def __post_init__(self) -> None:
+        if self.length < 1 or self.batch < 1:
+            raise PlumeError(f"Training needs rows of tokens and a batch of rows, not {self.length} and {self.batch}.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +85,11 @@ class Recipe(Part):
                 )
             if objective.answers is Answers.GENERATOR and not self.assembly.generates:
                 found.append(f"{objective.name} needs a generator; set assembly to GeneratorDiscriminator.")
+        in_place = any(objective.noise and isinstance(objective.noise.target, InPlace) for objective in self.objectives)
+        if in_place and isinstance(self.layout, Blocks):
+            found.append(
+                "Blocks are one token longer, for next-token prediction; tokens predicted in place need FullSentences or SentencePairs."
+            )
         longest = self.positions.longest
         if longest is not None and self.training.length > longest:
             found.append(f"rows of {self.training.length} tokens, but positions only up to {longest}.")

@@ -12,6 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from plume.core.errors import PlumeError
 from plume.nn.dropout import dropout
 from plume.nn.positions.scheme import PositionModule
 from plume.nn.visibility import Mask
@@ -129,6 +130,8 @@ class Attention(nn.Module):
     def prune(self, heads: list[int]) -> None:
         """Take these heads out for good (Michel et al., arXiv:1905.10650)."""
         kept = [head for head in range(self.heads) if head not in set(heads)]
+        if not kept:
+            raise PlumeError("At least one head of a block must stay.")
         columns = torch.cat([torch.arange(head * self.head_width, (head + 1) * self.head_width) for head in kept])
         for linear in (self.query, self.key, self.value):
             linear.weight = nn.Parameter(linear.weight[columns])

@@ -40,7 +40,7 @@ class EmbeddingModule(nn.Module):
         value: Tensor = self.token(tokens)
         at_input = self.position.at_input(position)
         if at_input is not None:
-            value = value + at_input
+            value = value + at_input.to(value.dtype)
         if self.segment is not None:
             value = value + (self.segment.weight[0] if segment is None else self.segment(segment))
         if self.norm is not None:

@@ -42,6 +42,9 @@ class Transformer(Part):
     pruned: tuple[tuple[int, ...], ...] = ()  # heads taken out, a tuple a block
 
     def __post_init__(self) -> None:
+        for name in ("width", "depth", "heads", "feed_forward"):
+            if getattr(self, name) < 1:
+                raise PlumeError(f"A network needs a {name} of at least 1, not {getattr(self, name)}.")
         if self.width % self.heads:
             raise PlumeError(f"A width of {self.width} does not divide into {self.heads} heads.")
 
@@ -75,6 +78,8 @@ class Stack(nn.Module):
         ]
         self.blocks = nn.ModuleList(blocks)
         self.final_norm = nn.LayerNorm(part.width, eps=part.epsilon) if part.norm is Norm.PRE else None
+        if any(part.pruned) and sharing in (Sharing.ALL, Sharing.ATTENTION):
+            raise PlumeError("Heads cannot be pruned block by block where all blocks share one attention.")
         for layer, heads in enumerate(part.pruned):
             if heads:
                 self.block(layer).attention.prune(list(heads))

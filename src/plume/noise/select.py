@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from plume.core.errors import PlumeError
 from plume.core.part import Part
 from plume.core.seeds import Draws
 from plume.noise.rows import Rows
@@ -42,6 +43,10 @@ class Rate(Select):
 
     rate: float = 0.15
     rounding: Rounding = Rounding.NEAREST
+
+    def __post_init__(self) -> None:
+        if not 0 < self.rate <= 1:
+            raise PlumeError(f"A rate of {self.rate} is not a share of the tokens: give a number above 0 and up to 1.")
 
     def budget(self, rows: Rows, draws: Draws) -> NDArray[np.int64]:
         """[B] how many tokens to select."""

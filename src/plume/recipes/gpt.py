@@ -80,7 +80,7 @@ def decoder_from_config(recipe: Recipe, config: Config) -> Recipe:
         initial_range=float(config.get("initializer_range", 0.02)),
     )
     embedding = replace(recipe.embedding, width=width, dropout=float(config.get("embd_pdrop", 0.1)))
-    longest = int(config.get("n_positions", 512))
+    longest = int(config.get("n_positions", recipe.positions.longest or 512))
     training = replace(recipe.training, length=min(recipe.training.length, longest))
     return replace(recipe, size="imported", network=network, embedding=embedding, positions=Learned(longest=longest), training=training)
 

@@ -41,7 +41,8 @@ class Tokenizer:
         self.backend.no_truncation()  # settings of whoever made the file; here lengths are the layouts' business
         self.backend.no_padding()
         _require_specials(self.backend, format, source)
-        self.backend.add_special_tokens(list(format.specials()))
+        known = {token.content for token in self.backend.get_added_tokens_decoder().values() if token.special}
+        self.backend.add_special_tokens([token for token in format.specials() if token not in known])  # known ones keep their own settings
 
     @classmethod
     def load(cls, path: Path | str, *, format: Format) -> Tokenizer:

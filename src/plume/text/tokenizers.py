@@ -176,7 +176,11 @@ def byte_level_style(tokenizer: Tokenizer) -> None:
 def finish(tokenizer: Tokenizer, format: Format, *, also: str | None = None) -> Tokenizer:
     """Register the special tokens and the wrapping of one and two texts, so that the file means the same to other libraries."""
     specials = dict.fromkeys((*format.specials(), also) if also else format.specials())
-    tokenizer.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in specials])
+    spaced = isinstance(
+        tokenizer.pre_tokenizer, pre_tokenizers.ByteLevel
+    )  # where a space is part of the piece after it, a mask takes it in
+    marks = [AddedToken(token, special=True, normalized=False, lstrip=spaced and token == format.mask) for token in specials]
+    tokenizer.add_special_tokens(marks)
     wrap = _wrapping(tokenizer, format)
     if isinstance(tokenizer.pre_tokenizer, pre_tokenizers.ByteLevel):
         trim = processors.ByteLevel(trim_offsets=True)  # the space before a word is no part of its place in the text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -44,6 +45,8 @@ class Budget(Part):
             budget = cls(unit="seconds", amount=sum(float(value) * _SECONDS[unit] for value, unit in parts))
         else:
             raise PlumeError(f"'{text}' is not a budget: write 10m, 2h, 500steps, 5e6tokens or 1e14flops.")
+        if not math.isfinite(budget.amount):
+            raise PlumeError(f"A budget of '{text}' never ends: give a finite one.")
         if budget.amount <= 0 or (budget.unit == "steps" and budget.amount < 1):
             raise PlumeError(f"A budget of '{text}' buys nothing: give more.")
         return budget

@@ -65,6 +65,7 @@ class Loop:
         self.training = settings.recipe.training
         self.wrapped = wrapped
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=precision is Precision.FP16)
+        self._last_loss = torch.zeros(())
         self.weights = {objective.name: objective.weight for objective in settings.recipe.objectives}
 
     def run(self, position: Position) -> Outcome:
@@ -81,6 +82,7 @@ class Loop:
                     held_out = self._measure(position.spent)
                 if done or settings.save_every.progress(_since(position.spent, saved)) >= 1:
                     saved = position.spent
+                    self._refuse_divergence(position.spent)
                     save_checkpoint(self.folder, self.model, self.optimiser, position, write=self.processes.first)
         if not held_out:  # resumed with nothing left to do
             held_out = self._measure(position.spent)
@@ -117,6 +119,7 @@ class Loop:
         self.optimiser.zero_grad(set_to_none=True)
         seconds = clock + time.perf_counter() - started
         spent = Spent(steps=spent.steps + 1, tokens=spent.tokens + tokens, flops=spent.flops + flops, seconds=seconds)
+        self._last_loss = torch.stack(list(sums.values())).sum()
         self._report(spent, counts, sums, rate, norm)
         return Position(spent=spent, cursor=step.following)
 
@@ -150,19 +153,23 @@ class Loop:
     def _report(self, spent: Spent, counts: dict[str, float], sums: dict[str, torch.Tensor], rate: float, norm: torch.Tensor) -> None:
         if spent.steps % self.settings.log_every and self.settings.budget.progress(spent) < 1:
             return
+        self._refuse_divergence(spent)
         totals = self.processes.sum([float(sums[name]) for name in counts])
         losses = {name: total / max(counts[name], 1.0) for name, total in zip(counts, totals, strict=True)}
-        if not all(math.isfinite(loss) for loss in losses.values()):
-            raise PlumeError(
-                f"The loss became {losses} at step {spent.steps}: training has diverged. Lower the rate, for example "
-                f"--set training.peak={self.training.peak / 3:.2g}; the last checkpoint is intact."
-            )
         self.progress.step(spent, losses)
         if self.log is not None:
             self.log.write(
                 step=spent.steps, tokens=spent.tokens, flops=spent.flops, seconds=round(spent.seconds, 3), rate=rate,
                 gradient_norm=float(norm), **{f"loss/{name}": loss for name, loss in losses.items()},
             )  # fmt: skip
+
+    def _refuse_divergence(self, spent: Spent) -> None:
+        """Before anything is reported or saved: weights that have become infinite must not replace good ones."""
+        if not math.isfinite(self.processes.sum([float(self._last_loss)])[0]):
+            raise PlumeError(
+                f"The loss is no longer a number at step {spent.steps}: training has diverged. The last checkpoint is intact. "
+                f"Lower the rate, for example --set training.peak={self.training.peak / 3:.2g}"
+            )
 
     def _measure(self, spent: Spent) -> dict[str, float]:
         measured = evaluate(self.model, self.held_out, wrapped=self.wrapped, device=self.device, processes=self.processes)
@@ -183,7 +190,7 @@ def _since(spent: Spent, before: Spent) -> Spent:
 
 def _step_seed(seed: int, step: int, rank: int) -> int:
     """A seed of its own for every step and process: dropout and samples then need no saved state."""
-    return int(np.random.SeedSequence([seed % 2**63, step, rank]).generate_state(1, np.uint64)[0] >> np.uint64(1))
+    return int(np.random.SeedSequence([seed % 2**64, step, rank]).generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
 @contextmanager

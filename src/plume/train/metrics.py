@@ -12,8 +12,12 @@ METRICS = Path("train") / "metrics.jsonl"
 
 
 def read_metrics(folder: Path) -> list[dict[str, Any]]:
+    """All lines; a last one that a kill cut short is left out."""
     path = folder / METRICS
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+    if not path.exists():
+        return []
+    *whole, _ = path.read_text(encoding="utf-8").split("\n")
+    return [json.loads(line) for line in whole]
 
 
 class MetricsLog:

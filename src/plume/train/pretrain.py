@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
 from dataclasses import dataclass, replace
@@ -23,6 +24,7 @@ from plume.data.train_tokenizer import train_tokenizer
 from plume.model.checkpoint import TOKENIZER, load_model, save_recipe
 from plume.model.model import Model
 from plume.model.recipe import Recipe
+from plume.nn.stack import Stack
 from plume.noise.rows import Alphabet
 from plume.objectives._objective import Answers
 from plume.recipes import _catalog as catalog
@@ -82,13 +84,17 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
     held_out.plan(0)
 
     model = build(recipe, vocabulary=tokenizer.size, seed=settings.seed, initial=settings.initial).to(processes.device)
-    model.stack.checkpointing = settings.recompute
+    for part in model.modules():
+        if isinstance(part, Stack):
+            part.checkpointing = settings.recompute
     precision = choose_precision(settings.precision, processes.device)
     wrapped = processes.wrap(model, shard=settings.shard)
     optimiser = make_optimiser(model, recipe.training)
     fingerprint = {name: stores.info[name] for name in ("corpus", "tokenizer")}
     if not fresh and (folder / DATA).exists() and read_json(folder / DATA, "what the run was fed") != fingerprint:
-        raise PlumeError(f"The text at {', '.join(settings.corpus)} is not what {folder} was trained on: restore it, or start a new run with --init {folder}")
+        raise PlumeError(
+            f"The text at {', '.join(settings.corpus)} is not what {folder} was trained on: restore it, or start a new run with --init {folder}"
+        )
     if processes.first:
         folder.mkdir(parents=True, exist_ok=True)
         write_json(folder / DATA, fingerprint)
@@ -96,6 +102,8 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
         save_recipe(folder, recipe)
         tokenizer.save(folder / TOKENIZER)
     processes.wait()
+    for unfinished in folder.glob("train/.checkpoint-*.tmp"):  # of a save that was killed
+        shutil.rmtree(unfinished, ignore_errors=True)
     found = [] if fresh else checkpoints(folder)
     position = load_checkpoint(found[-1], model, optimiser) if found else Position()
     if not found:

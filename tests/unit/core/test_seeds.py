@@ -81,8 +81,5 @@ def test_no_draws_are_no_trouble() -> None:
     assert Draws(seed=0, epoch=0, index=np.arange(3)).uniform(0).shape == (3, 0)
 
 
-@pytest.mark.xfail(
-    strict=True, raises=OverflowError, reason="the loop takes any seed (seed % 2**63), Draws only those of 64 bits with a sign"
-)
 def test_any_seed_will_do() -> None:
     assert uniform(1, seed=2**63) != uniform(1, seed=0)

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plume.data.encoder import Encoded, concatenate
@@ -61,6 +61,7 @@ def test_without_long_documents_the_end_of_the_corpus():
 
 
 @pytest.mark.parametrize("size", [1, 3, 1000])
+@settings(deadline=None)
 @given(lengths=st.lists(st.integers(1, 30), min_size=1, max_size=130).filter(lambda lengths: sum(lengths) > 1))
 def test_nothing_is_lost_or_doubled_and_neither_part_is_empty(size, lengths):
     train, held_out = split(lengths, size=size)

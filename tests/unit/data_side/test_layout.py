@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plume.core.errors import PlumeError
 from plume.data.layout import Blocks, FullSentences, PairLabel, Plan, SentencePairs, _truncate, sentence_pieces
 
 
@@ -284,9 +283,10 @@ def test_pairs_fit_and_are_never_empty(store_of: Any, documents: list[list[int]]
         assert all(inside[pair.a + pair.b].all() for pair in as_pairs(plan)), "a separator of the store is part of no pair"
 
 
-def test_a_corpus_of_one_sentence_is_refused(store_of: Any) -> None:
-    with pytest.raises(PlumeError, match="at least two sentences"):
-        SentencePairs().plan(store_of([[5]]), room=20, generator=generator(0))
+def test_a_lone_sentence_is_cut_in_two(store_of: Any) -> None:
+    plan = SentencePairs().plan(store_of([[9]]), room=20, generator=generator(0))
+    assert plan.start[0].tolist() == [0, 4]
+    assert plan.end[0].tolist() == [4, 9]
 
 
 def test_short_rows_aim_anywhere_from_two_tokens_to_the_whole_room(store_of: Any, assert_shares: Any) -> None:

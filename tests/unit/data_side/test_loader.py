@@ -67,9 +67,6 @@ class Contended(Reader):
             time.sleep(0.02)
 
 
-@pytest.mark.xfail(
-    strict=True, raises=KeyError, reason="with epochs shorter than the queue, a thread plans an epoch anew while another drops it"
-)
 def test_workers_change_nothing_when_epochs_are_short(miniature: Any, reader_for: Any) -> None:
     reader = reader_for(miniature("roberta", length=64, rows=512))
     assert epoch_length(reader) == 1

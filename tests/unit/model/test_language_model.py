@@ -187,12 +187,7 @@ def test_blanks_are_the_likeliest_tokens(language_model: Any, family: str) -> No
         assert all(mask in guess.text for guess in guesses), "the other blank stays open"
 
 
-BYTES = pytest.mark.xfail(
-    strict=True, reason="a space before <mask> stays as a token of its own; transformers' mask token takes it in (lstrip)"
-)
-
-
-@pytest.mark.parametrize("family", ["bert", pytest.param("roberta", marks=BYTES)])
+@pytest.mark.parametrize("family", ["bert", "roberta"])
 def test_a_blank_is_what_training_hides(language_model: Any, family: str) -> None:
     """One token of the text replaced by the mask, and nothing else."""
     tokenizer = language_model(family).tokenizer

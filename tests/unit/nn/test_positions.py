@@ -26,9 +26,6 @@ def test_sinusoidal_is_the_formula() -> None:
             assert float(found[0, row, 2 * pair + 1]) == pytest.approx(math.cos(angle), abs=1e-6)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="at_input casts to torch's default type, not to the network's: a float64 model gets float32 positions"
-)
 def test_sinusoidal_is_exact_in_a_float64_network() -> None:
     module = Sinusoidal().build(width=WIDTH, head_width=4).double()
     found = torch.zeros(1, 1, WIDTH, dtype=torch.float64) + module.at_input(torch.tensor([[5]]))

@@ -85,14 +85,9 @@ def test_pruning_heads_is_masking_them(stack_of: Any, values: Any, run: Any, nor
     assert whole.flops(rows=2, time=6) - pruned.flops(rows=2, time=6) == 3 * 2 * 2 * (4 * 6 * WIDTH * 4 + 2 * 6 * 6 * 4)
 
 
-@pytest.mark.xfail(strict=True, raises=(RuntimeError, ValueError), reason="prune() of every head of a block concatenates an empty list")
-def test_all_heads_of_a_block_can_be_pruned(stack_of: Any, values: Any, run: Any) -> None:
-    whole, pruned = stack_of(), stack_of()
-    pruned.block(1).attention.prune(list(range(HEADS)))
-    factors = torch.ones(DEPTH, HEADS, dtype=torch.float64)
-    factors[1] = 0.0
-    value, batch = values(2, 6), full(2, 6)
-    close(run(pruned, value, batch).last, run(whole, value, batch, head_mask=factors).last)
+def test_one_head_of_a_block_must_stay(stack_of: Any) -> None:
+    with pytest.raises(PlumeError, match="must stay"):
+        stack_of().block(1).attention.prune(list(range(HEADS)))
 
 
 def test_a_pruned_declaration_builds_the_pruned_stack(stack_of: Any, values: Any, run: Any) -> None:

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plume.text.alphabet import count_characters
@@ -14,11 +14,13 @@ def test_letters_are_counted_by_script():
     assert mix.share(mix.han) == 5 / 16
 
 
+@settings(deadline=None)
 @given(st.text(max_size=50))
 def test_counting_code_points_gives_the_same_mix(text):
     assert mix_of_counts(count_characters([text])) == language_mix(text)
 
 
+@settings(deadline=None)
 @given(st.characters(codec="utf-8"))
 def test_han_over_arrays_and_strings_agree(character):
     assert bool(han_mask(np.array([ord(character)]))[0]) == is_han(character) == has_han(character)

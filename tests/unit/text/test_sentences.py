@@ -55,7 +55,7 @@ def test_nothing_gives_nothing(text):
     assert split_sentences(text) == []
 
 
-@settings(max_examples=400)
+@settings(max_examples=400, deadline=None)
 @given(st.text(alphabet=st.one_of(st.sampled_from("aB3 .!?。！？；…”’\"')）\n\r\t“(（，、"), st.characters(codec="utf-8")), max_size=60))
 def test_no_character_is_lost(text):
     def bare(string):

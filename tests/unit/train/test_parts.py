@@ -113,9 +113,6 @@ def test_a_line_is_on_disk_as_soon_as_it_is_written(tmp_path: Path) -> None:
     log.close()
 
 
-@pytest.mark.xfail(
-    strict=True, raises=json.JSONDecodeError, reason="half a last line, as a kill or a full disk leaves it, makes a run unresumable"
-)
 def test_half_a_last_line_is_dropped(tmp_path: Path) -> None:
     written(tmp_path, range(1, 4), resumed_at=0)
     with (tmp_path / METRICS).open("a") as file:

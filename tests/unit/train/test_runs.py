@@ -105,17 +105,11 @@ def test_a_folder_that_holds_something_is_refused(pretrain: Any, tmp_path: Path)
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a held-out part of one sentence makes no pair, so BERT and ALBERT refuse one document of under fifty sentences"
-)
 def test_one_short_document_is_a_corpus(pretrain: Any, tmp_path: Path, corpus: Any) -> None:
     (tmp_path / "corpus.txt").write_text("\n".join(f"The cat finds box {number} near the river." for number in range(30)))
     api.pretrain("bert/tiny", corpus=tmp_path / "corpus.txt", out=tmp_path / "run", budget="1steps", overrides=SMALL, quiet=True)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the loss is looked at every log_every steps only, and weights that are not numbers are saved in between"
-)
 def test_a_run_that_diverges_leaves_its_last_good_weights(pretrain: Any, tmp_path: Path) -> None:
     wild = ("training.peak=1e35", "training.schedule=Constant()", "training.clip=0.0")
     with pytest.raises(PlumeError, match="training has diverged"):

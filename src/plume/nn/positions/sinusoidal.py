@@ -19,7 +19,7 @@ class SinusoidalPositions(PositionModule):
 
     def at_input(self, position: Tensor) -> Tensor:
         angle = position[..., None].double() * self.frequency.to(position.device)
-        return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(-2).to(torch.get_default_dtype())
+        return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(-2)  # the embedding casts it to its own type
 
 
 @dataclass(frozen=True, kw_only=True)
