@@ -32,7 +32,8 @@ def test_commands_and_python(readme: str, tmp_path: Path, monkeypatch: pytest.Mo
         try:
             main()
         except SystemExit as left:
-            assert not left.code, f"{line}\n{capfd.readouterr().err}"
+            if left.code:
+                pytest.fail(f"{line}\n{capfd.readouterr().err}")
     out = capfd.readouterr().out
     for word in ("unigram entropy", "albert", "巴黎", "perplexity", "AutoModel"):
         assert word in out, f"{word} was not printed"

@@ -27,7 +27,7 @@ from plume.text.words import Words
 VERSION = 1  # of the files; a change of what they mean needs a new number
 SMALL = 4_000_000  # bytes of text below which starting processes costs more than it saves
 CHUNK = 500_000  # characters handed to a process at once
-MEMORY = {Words.SPACES: 100, Words.JIEBA: 260}  # megabytes a process takes; so many start as fit in:
+MEMORY = {Words.SPACES: 150, Words.JIEBA: 260}  # megabytes a process takes; so many start as fit in:
 MEMORY_FOR_ALL = 800
 
 

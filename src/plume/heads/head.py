@@ -26,6 +26,7 @@ class Loss:
     total: Tensor
     count: Tensor | int
     correct: Tensor | None = None
+    positive: Tensor | None = None  # answers of class 1, where there are two: their share is what guessing knows
 
 
 class HeadModule(nn.Module):

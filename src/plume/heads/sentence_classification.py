@@ -38,4 +38,5 @@ class SentenceClassificationModule(HeadModule):
     def loss(self, encoded: Encoded, target: Target) -> Loss:
         scores = self.logits(at(encoded, target))
         total = F.cross_entropy(scores.float() if scores.dtype.itemsize < 4 else scores, target.value, reduction="sum")
-        return Loss(total=total, count=len(target.value), correct=(scores.detach().argmax(-1) == target.value).sum())
+        positive = (target.value == 1).sum() if scores.shape[-1] == 2 else None
+        return Loss(total=total, count=len(target.value), correct=(scores.detach().argmax(-1) == target.value).sum(), positive=positive)

@@ -36,4 +36,6 @@ class BinaryTokenClassificationModule(HeadModule):
     def loss(self, encoded: Encoded, target: Target) -> Loss:
         scores = self.logits(at(encoded, target))
         total = F.binary_cross_entropy_with_logits(scores, target.value.to(scores.dtype), reduction="sum")
-        return Loss(total=total, count=len(target.value), correct=((scores.detach() > 0) == target.value.bool()).sum())
+        return Loss(
+            total=total, count=len(target.value), correct=((scores.detach() > 0) == target.value.bool()).sum(), positive=target.value.sum()
+        )

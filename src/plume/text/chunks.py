@@ -17,7 +17,10 @@ from plume.text.pieces import Joined, bounds
 REMEMBERED_CHUNKS, REMEMBERED_TOKENS = 200_000, 1_000_000  # together some 60 MB
 
 # Chunks tile the text, so that their lengths give their places. BERT's cut: Chinese characters alone, and what stands between spaces.
-_BERT_HAN = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002a6df\U0002a700-\U0002b73f\U0002b740-\U0002b81f\U0002b920-\U0002ceaf\U0002f800-\U0002fa1f"
+_BERT_HAN = (
+    r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    r"\U00020000-\U0002a6df\U0002a700-\U0002b73f\U0002b740-\U0002b81f\U0002b920-\U0002ceaf\U0002f800-\U0002fa1f"
+)
 _SPACES = r" \t\n\r"  # fewer than there are: what else is space, or dropped, is left to the tokeniser
 _BERT = re.compile(f"[{_BERT_HAN}][{_SPACES}]*|[^{_SPACES}{_BERT_HAN}]+[{_SPACES}]*|[{_SPACES}]+")
 # GPT-2's: a word carries the space before it; of several spaces the last goes with the word, the others stand together.

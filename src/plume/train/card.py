@@ -99,7 +99,9 @@ def _verdict(outcome: Outcome, entropy: float, main: str | None) -> str:
 
 def _curves(folder: Path) -> str:
     lines = read_metrics(folder)
-    names = sorted({name for line in lines for name in line if name.startswith(("loss/", "held_out/")) and not name.endswith("accuracy")})
+    names = sorted(
+        {name for line in lines for name in line if name.startswith(("loss/", "held_out/")) and not name.endswith(("accuracy", "guessing"))}
+    )
     rows = []
     for name in names:
         values = [line[name] for line in lines if name in line]

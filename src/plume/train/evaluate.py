@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import torch
 from torch import nn
@@ -22,10 +24,12 @@ def to_device(batch: Batch, device: torch.device) -> Batch:
 def evaluate(
     model: Model, reader: Reader, *, wrapped: nn.Module | None = None, device: torch.device, processes: Processes
 ) -> dict[str, float]:
-    """Mean loss and accuracy of each objective. The reader's seed fixes the masks; a generator's samples are fixed too."""
+    """Mean loss and accuracy of each objective; for two classes also the loss of guessing by their shares.
+
+    The reader's seed fixes the masks; a generator's samples are fixed too."""
     _, batches = reader.plan(0)
     names = [objective.name for objective in model.recipe.objectives]
-    sums = dict.fromkeys([f"{name}{part}" for name in names for part in ("", "/count", "/correct")], 0.0)
+    sums = dict.fromkeys([f"{name}{part}" for name in names for part in ("", "/count", "/correct", "/positive")], 0.0)
     was_training = model.training
     model.eval()
     with torch.random.fork_rng(devices=[]):
@@ -38,6 +42,7 @@ def evaluate(
                 sums[name] += float(loss.total)
                 sums[f"{name}/count"] += float(loss.count)
                 sums[f"{name}/correct"] += float(loss.correct) if loss.correct is not None else 0.0
+                sums[f"{name}/positive"] += float(loss.positive) if loss.positive is not None else 0.0
     model.train(was_training)
     summed = dict(zip(sums, processes.sum(list(sums.values())), strict=True))
     result = {}
@@ -45,4 +50,11 @@ def evaluate(
         if count := summed[f"{name}/count"]:
             result[name] = summed[name] / count
             result[f"{name}/accuracy"] = summed[f"{name}/correct"] / count
+            if 0 < summed[f"{name}/positive"] < count:
+                result[f"{name}/guessing"] = _entropy(summed[f"{name}/positive"] / count)
     return result
+
+
+def _entropy(share: float) -> float:
+    """In nats, of two classes: the loss of guessing by their shares."""
+    return -share * math.log(share) - (1 - share) * math.log(1 - share)

@@ -26,6 +26,11 @@ def duration(seconds: float) -> str:
     return f"{minutes}m{rest:02d}s" if minutes else f"{rest}s"
 
 
+def _figure(name: str, value: float) -> str:
+    objective, _, kind = name.partition("/")
+    return {"accuracy": f"({value:.1%} right)", "guessing": f"(guessing {value:.3f})"}.get(kind, f"{objective} {value:.3f}")
+
+
 class Progress:
     """Reports on stderr; `quiet` for tests, for other processes than the first, and for callers in Python who ask."""
 
@@ -51,7 +56,7 @@ class Progress:
         self._bar.stop()
 
     def say(self, text: str) -> None:
-        self.console.print(text)
+        self.console.print(text, soft_wrap=True)
 
     def step(self, spent: Spent, losses: dict[str, float]) -> None:
         line = self._line(spent, losses)
@@ -84,6 +89,6 @@ class Progress:
             )
 
     def measured(self, spent: Spent, measured: dict[str, float]) -> None:
-        shown = "  ".join(f"{name} {value:.1%}" if name.endswith("accuracy") else f"{name} {value:.3f}" for name, value in measured.items())
+        shown = "  ".join(_figure(name, value) for name, value in measured.items())
         self._held_out = f"  held out {measured[self.main]:.3f}" if self.main in measured else ""
         self.say(f"held out at step {spent.steps}: {shown}")

@@ -95,6 +95,15 @@ class TestReading:
         assert found[-1].paragraphs[-1][-1] == "t"
         assert found[0].line == 1
 
+    def test_a_line_in_parts_counts_once(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(lines, "BLOCK", 5)
+        monkeypatch.setattr(module, "LONGEST_LINE", 8)
+        (tmp_path / "a.txt").write_text("one two three four five six\n\nnext\n")
+        found = list(Corpus(tmp_path / "a.txt").documents())
+        assert [document.line for document in found] == [1, 3]
+        assert " ".join(found[0].paragraphs) == "one two three four five six"
+        assert len(found[0].paragraphs) > 2
+
     def test_a_long_jsonl_text_is_cut_too(self, tmp_path, monkeypatch):
         monkeypatch.setattr(module, "LONGEST_DOCUMENT", 10)
         (tmp_path / "a.jsonl").write_text(json.dumps({"text": "one two\nthree\n" + "x" * 25}))
@@ -132,6 +141,11 @@ class TestCensus:
     def test_any_change_of_text_or_structure_changes_it(self, other, tmp_path):
         (tmp_path / "a.txt").write_text("One.\nTwo.\n\nThree.\n")
         (tmp_path / "b.txt").write_text(other)
+        assert Corpus(tmp_path / "a.txt").census().fingerprint != Corpus(tmp_path / "b.txt").census().fingerprint
+
+    def test_documents_cannot_run_together(self, tmp_path):
+        (tmp_path / "a.txt").write_text("ab\n\nc\n")
+        (tmp_path / "b.txt").write_text("a\n\nbc\n")
         assert Corpus(tmp_path / "a.txt").census().fingerprint != Corpus(tmp_path / "b.txt").census().fingerprint
 
     def test_it_is_taken_once(self, tmp_path):

@@ -13,6 +13,7 @@ from plume.core.errors import PlumeError
 from plume.data import encoder as encoder_module
 from plume.data import store as store_module
 from plume.data.corpus import Corpus
+from plume.data.encoder import Encoder
 from plume.data.store import Store, build_stores
 from plume.data.store_files import FILES
 from plume.text.format import BERT
@@ -187,6 +188,12 @@ class TestText:
         assert len(stores.train.sentence_start) + len(stores.held_out.sentence_start) == 3
         assert len(stores.train.document_start) + len(stores.held_out.document_start) - 2 == 2
 
+    def test_documents_without_tokens_are_dropped_by_the_encoder(self, wordpiece):
+        made = Encoder(wordpiece, words=Words.SPACES).encode([["\u200b"], ["The dog.", "\u200b"], []])
+        assert (made.document_length.tolist(), made.sentence_length.tolist()) == ([1], [3])
+        nothing = Encoder(wordpiece, words=Words.JIEBA).encode([])
+        assert (nothing.tokens.dtype, len(nothing.tokens), len(nothing.document_length)) == (np.uint16, 0, 0)
+
     def test_special_tokens_written_in_the_text_cannot_part_documents(self, write, wordpiece, tmp_path):
         stores = build_stores(write([["The dog [SEP] walks. Rain falls."]]), wordpiece, words=Words.SPACES, cache=tmp_path)
         assert (stores.train.tokens == wordpiece.separator).sum() == 1
@@ -228,7 +235,7 @@ class TestCache:
         assert len(list((tmp_path / "stores").iterdir())) == 4
 
     @pytest.mark.parametrize("damage", [
-        lambda folder: (folder / "train" / "tokens.bin").write_bytes(b"short"),
+        lambda folder: os.truncate(folder / "train" / "sentence_start.bin", 80),
         lambda folder: (folder / "held_out" / "sentence_end.bin").unlink(),
         lambda folder: (folder / "info.json").write_text("{"),
         lambda folder: (folder / "info.json").write_text("[]"),

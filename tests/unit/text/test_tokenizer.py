@@ -10,6 +10,7 @@ from transformers import BertTokenizer, GPT2Tokenizer
 from plume.core.errors import PlumeError
 from plume.core.part import replace
 from plume.text.format import BERT, GPT, ROBERTA
+from plume.text.pieces import Joined, group_chinese_words
 from plume.text.tokenizer import Tokenizer
 from plume.text.tokenizers import BPE, ByteLevelBPE, Unigram, WordPiece
 from plume.text.words import Words
@@ -238,6 +239,13 @@ class TestWordStarts:
     def test_jieba_words_with_latin_letters_are_one_word(self, wordpiece):
         assert words_of(wordpiece, "买了T恤，A股大涨", Words.JIEBA) == ["买", "了", "T恤", "，", "A股", "大涨"]
         assert words_of(wordpiece, "买了T恤", Words.SPACES) == ["买", "了", "T", "恤"]
+
+    def test_the_first_token_begins_a_word_even_if_what_was_before_it_is_lost(self):
+        one, places = np.array([7]), np.array([0, 1])
+        joined = Joined(
+            ids=one, word_start=one > 0, start=np.array([1]), end=np.array([2]), token_bounds=places, character_bounds=2 * places
+        )
+        assert group_chinese_words(joined, ["北京"]).tolist() == [True]
 
     def test_jieba_with_pieces_that_span_characters(self, byte_level, unigram):
         for tokenizer in (byte_level, unigram):

@@ -6,7 +6,7 @@ import jieba
 import numpy as np
 import pytest
 
-from plume.text.words import Words, chinese_word_starts
+from plume.text.words import Words, _Cutter, chinese_word_starts
 
 SENTENCES = [
     "我来到北京清华大学学习自然语言处理",
@@ -39,6 +39,13 @@ def test_chinese_words_are_jiebas_own(text):
 def test_known_words():
     assert cut("我来到北京清华大学") == ["我", "来到", "北京", "清华大学"]
     assert cut("杭研大厦") == ["杭研", "大厦"]  # found by the hidden Markov model
+
+
+def test_of_equally_likely_cuts_the_longest_word_is_taken_as_jieba_does():
+    frequencies = {"甲": 2, "乙": 2, "甲乙": 1}  # 2/4 · 2/4 = 1/4
+    theirs = jieba.Tokenizer()
+    theirs.FREQ, theirs.total, theirs.initialized = frequencies, 4, True
+    assert _Cutter(frequencies, 4, iter).cut("甲乙") == list(theirs.cut("甲乙")) == ["甲乙"]
 
 
 def test_latin_words_are_not_grouped():
