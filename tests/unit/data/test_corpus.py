@@ -190,7 +190,7 @@ class TestErrors:
     def test_empty(self, tmp_path):
         (tmp_path / "a.txt").touch()
         self.raises(tmp_path / "a.txt", r"a\.txt is empty")
-        (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b""))
+        (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"", mtime=0))
         self.raises(tmp_path / "a.txt.gz", r"a\.txt\.gz is empty")
 
     def test_folder_without_text(self, tmp_path):
@@ -202,7 +202,7 @@ class TestErrors:
         self.raises(tmp_path / "pipe", "not a regular file")
 
     @pytest.mark.parametrize(("data", "match"), [
-        (gzip.compress(b"text"), r"compressed by gzip but not named \.gz"),
+        (gzip.compress(b"text", mtime=0), r"compressed by gzip but not named \.gz"),
         (b"PK\x03\x04rest", "zip archive"),
         (b"%PDF-1.7", "pdftotext"),
         (b"BZh91AY", "bunzip2"),
