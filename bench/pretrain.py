@@ -88,7 +88,9 @@ def recipe_of(case: Case) -> Any:
         recipe,
         embedding=replace(recipe.embedding, dropout=case.dropout),
         network=replace(recipe.network, dropout=case.dropout, attention_dropout=case.dropout),
-        training=replace(recipe.training, peak=2e-4),  # without warm-up a higher rate makes loss curves jump, and they could not be compared
+        training=replace(
+            recipe.training, peak=2e-4
+        ),  # without warm-up a higher rate makes loss curves jump, and they could not be compared
     )
 
 

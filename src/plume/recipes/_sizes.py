@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from plume.core.part import replace
 from plume.model.recipe import Recipe
 from plume.model.schedule import Linear
@@ -19,12 +21,23 @@ def with_small(published: dict[str, Recipe]) -> dict[str, Recipe]:
 def _shrunk(base: Recipe, size: str) -> Recipe:
     width, depth, heads, vocabulary, peak = _SMALL[size]
     factorised = base.embedding.width != base.network.width
+    # First weights that give a product the variance it has at the published width; at 0.02 a narrow network is slow to start.
+    spread = round(base.network.initial_range * math.sqrt(base.network.width / width), 3)
     # A run of minutes sees each sentence a few times at most: dropout only slows it (as ALBERT §4.8 found at scale).
     return replace(
         base,
         size=size,
         tokenizer=replace(base.tokenizer, vocabulary=vocabulary),
         embedding=replace(base.embedding, width=min(128, width) if factorised else width, dropout=0.0),
-        network=replace(base.network, width=width, depth=depth, heads=heads, feed_forward=4 * width, dropout=0.0, attention_dropout=0.0),
+        network=replace(
+            base.network,
+            width=width,
+            depth=depth,
+            heads=heads,
+            feed_forward=4 * width,
+            dropout=0.0,
+            attention_dropout=0.0,
+            initial_range=spread,
+        ),
         training=replace(base.training, length=128, batch=32, peak=peak, schedule=Linear(warmup=0.1)),
     )

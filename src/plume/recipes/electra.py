@@ -50,7 +50,11 @@ _LARGE = replace(
     training=replace(ELECTRA.training, batch=2048),
 )
 
-SIZES = with_small({"base": ELECTRA, "small-paper": _SMALL, "large": _LARGE})
+_PUBLISHED = {"base": ELECTRA, "small-paper": _SMALL, "large": _LARGE}
+# Small models get the generator of the paper's small one.
+SIZES = {
+    size: recipe if size in _PUBLISHED else replace(recipe, assembly=_SMALL.assembly) for size, recipe in with_small(_PUBLISHED).items()
+}
 
 
 def _to_config(recipe: Recipe) -> Config:

@@ -112,7 +112,8 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
     log = MetricsLog(folder, resumed_at=position.spent.steps, tensorboard=settings.tensorboard) if processes.first else None
     main = main_objective(recipe)
     entropy = stores.train.unigram_entropy
-    with Progress(budget=settings.budget, entropy=entropy, main=main, quiet=quiet, start=position.spent) as progress:
+    trivial = recipe.noise.corrupt.trivial_loss(entropy)
+    with Progress(budget=settings.budget, entropy=entropy, trivial=trivial, main=main, quiet=quiet, start=position.spent) as progress:
         progress.say(_opening(settings, model, stores))
         loop = Loop(
             settings=settings, model=model, wrapped=wrapped, optimiser=optimiser, reader=reader, held_out=held_out,
@@ -124,7 +125,7 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
         data = stores.info | {"tokens": len(stores.train.tokens), "held_out_tokens": len(stores.held_out.tokens)}
         write_card(
             folder, settings=settings, parent=catalog.parent(recipe), outcome=outcome, data=data,
-            figures=measure_noise(reader, recipe), entropy=entropy, main=main, parameters=sum(p.numel() for p in model.parameters()),
+            figures=measure_noise(reader, recipe), entropy=entropy, trivial=trivial, main=main, parameters=sum(p.numel() for p in model.parameters()),
         )  # fmt: skip
     processes.wait()
     return Finished(folder=folder, outcome=outcome)

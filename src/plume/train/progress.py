@@ -12,7 +12,7 @@ from rich.progress import Progress as Bar
 from plume.train.budget import Budget, Spent
 
 _PLAIN_EVERY = 30.0  # seconds between two lines where there is no terminal
-_STUCK = 0.97  # of the unigram entropy
+_STUCK = 0.97  # of the loss that needs no context
 
 
 def duration(seconds: float) -> str:
@@ -34,8 +34,10 @@ def _figure(name: str, value: float) -> str:
 class Progress:
     """Reports on stderr; `quiet` for tests, for other processes than the first, and for callers in Python who ask."""
 
-    def __init__(self, *, budget: Budget, entropy: float, main: str | None, quiet: bool = False, start: Spent = Spent()) -> None:
-        self.budget, self.entropy, self.main, self.quiet = budget, entropy, main, quiet
+    def __init__(
+        self, *, budget: Budget, entropy: float, trivial: float, main: str | None, quiet: bool = False, start: Spent = Spent()
+    ) -> None:
+        self.budget, self.entropy, self.trivial, self.main, self.quiet = budget, entropy, trivial, main, quiet
         self.console = Console(stderr=True, quiet=quiet, highlight=False)
         self._live = not quiet and sys.stderr.isatty()
         self._start, self._begin = start, time.monotonic()
@@ -81,11 +83,11 @@ class Progress:
         loss = losses[self.main]
         self._smooth = loss if self._smooth is None else 0.9 * self._smooth + 0.1 * loss
         late = self.budget.progress(spent) > 0.25 and spent.steps >= 100
-        if late and not self._said_stuck and self._smooth > _STUCK * self.entropy:
+        if late and not self._said_stuck and self._smooth > _STUCK * self.trivial:
             self._said_stuck = True
             self.say(
-                f"The loss ({self._smooth:.2f}) is stuck at the unigram entropy ({self.entropy:.2f}): the model has learned how frequent tokens are, "
-                "and nothing of their context. More steps, a higher or lower training.peak, or a smaller model may free it."
+                f"The loss ({self._smooth:.2f}) is stuck at what the unigram entropy allows ({self.trivial:.2f}): the model has learned how "
+                "frequent tokens are, and nothing of their context. More steps, another training.peak, or a smaller model may free it."
             )
 
     def measured(self, spent: Spent, measured: dict[str, float]) -> None:
