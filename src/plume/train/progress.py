@@ -12,7 +12,7 @@ from rich.progress import Progress as Bar
 from plume.train.budget import Budget, Spent
 
 _PLAIN_EVERY = 30.0  # seconds between two lines where there is no terminal
-_STUCK = 0.97  # of the loss that needs no context
+_STUCK, _MOVING = 0.97, 0.99  # of the loss that needs no context; of the measurement before
 
 
 def duration(seconds: float) -> str:
@@ -41,7 +41,7 @@ class Progress:
         self.console = Console(stderr=True, quiet=quiet, highlight=False)
         self._live = not quiet and sys.stderr.isatty()
         self._start, self._begin = start, time.monotonic()
-        self._smooth: float | None = None
+        self._before: float | None = None  # the held-out loss measured last
         self._held_out = ""
         self._said_stuck = False
         self._last_plain = self._begin
@@ -66,7 +66,6 @@ class Progress:
         if not self._live and not self.quiet and time.monotonic() - self._last_plain > _PLAIN_EVERY:
             self._last_plain = time.monotonic()
             self.say(line)
-        self._warn_if_stuck(spent, losses)
 
     def _line(self, spent: Spent, losses: dict[str, float]) -> str:
         rate = (spent.tokens - self._start.tokens) / max(spent.seconds - self._start.seconds, 1e-9)
@@ -77,16 +76,15 @@ class Progress:
         against = f" (unigram entropy {self.entropy:.2f})" if self.main in losses else ""
         return f"{share:4.0%}  step {spent.steps}  {shown}{against}  {rate:,.0f} tokens/s  {duration(left)} left{self._held_out}"
 
-    def _warn_if_stuck(self, spent: Spent, losses: dict[str, float]) -> None:
-        if self.main not in losses:
-            return
-        loss = losses[self.main]
-        self._smooth = loss if self._smooth is None else 0.9 * self._smooth + 0.1 * loss
-        late = self.budget.progress(spent) > 0.25 and spent.steps >= 100
-        if late and not self._said_stuck and self._smooth > _STUCK * self.trivial:
+    def _warn_if_stuck(self, spent: Spent, loss: float) -> None:
+        """Late, no better than what needs no context, and no longer moving."""
+        still = self._before is not None and loss > _MOVING * self._before
+        self._before = loss
+        late = self.budget.progress(spent) > 0.3 and spent.steps >= 100
+        if late and still and not self._said_stuck and loss > _STUCK * self.trivial:
             self._said_stuck = True
             self.say(
-                f"The loss ({self._smooth:.2f}) is stuck at what the unigram entropy allows ({self.trivial:.2f}): the model has learned how "
+                f"The loss ({loss:.2f}) is stuck at what the unigram entropy allows ({self.trivial:.2f}): the model has learned how "
                 "frequent tokens are, and nothing of their context. More steps, another training.peak, or a smaller model may free it."
             )
 
@@ -94,3 +92,5 @@ class Progress:
         shown = "  ".join(_figure(name, value) for name, value in measured.items())
         self._held_out = f"  held out {measured[self.main]:.3f}" if self.main in measured else ""
         self.say(f"held out at step {spent.steps}: {shown}")
+        if self.main in measured:
+            self._warn_if_stuck(spent, measured[self.main])
