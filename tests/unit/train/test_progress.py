@@ -21,7 +21,7 @@ def test_a_loss_that_stays_at_the_frequencies_is_called_stuck_once(capsys: pytes
     assert said(capsys, [6.4, 6.1, 6.0, 5.99, 5.98, 5.98]) == 1
 
 
-@pytest.mark.parametrize("losses", [[6.9, 6.7, 6.5, 6.3, 6.1, 5.9], [6.4, 6.0, 5.5, 5.49, 5.49, 5.49], [6.0, 6.0, 5.0, 4.0, 3.0, 2.0]])
+@pytest.mark.parametrize("losses", [[6.9, 6.7, 6.5, 6.3, 6.1, 5.9], [6.4, 6.0, 5.5, 5.49, 5.49, 5.49], [6.0, 5.9, 5.0, 4.0, 3.0, 2.0]])
 def test_a_loss_that_moves_or_is_well_below_is_not(capsys: pytest.CaptureFixture[str], losses: list[float]) -> None:
     assert said(capsys, losses) == 0
 
