@@ -101,9 +101,9 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
         save_settings(folder, settings)
         save_recipe(folder, recipe)
         tokenizer.save(folder / TOKENIZER)
+        for unfinished in folder.glob("train/.checkpoint-*.tmp"):  # of a save that was killed
+            shutil.rmtree(unfinished, ignore_errors=True)
     processes.wait()
-    for unfinished in folder.glob("train/.checkpoint-*.tmp"):  # of a save that was killed
-        shutil.rmtree(unfinished, ignore_errors=True)
     found = [] if fresh else checkpoints(folder)
     position = load_checkpoint(found[-1], model, optimiser) if found else Position()
     if not found:
