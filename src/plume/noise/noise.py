@@ -1,4 +1,4 @@
-"""The four choices put together."""
+"""The choices put together."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from plume.core.batch import Order
 from plume.core.part import Part
 from plume.core.seeds import Draws
 from plume.noise.corrupt import Corrupt, Keep
+from plume.noise.rearrange import InOrder, Rearrange
 from plume.noise.rows import Alphabet, Rows
 from plume.noise.select import Nothing, Select
 from plume.noise.target import Aim, InPlace, TargetRule
@@ -25,11 +26,33 @@ class Noise(Part):
     ([[5, 6]], [[6, 7]])
     """
 
+    rearrange: Rearrange = InOrder()
     select: Select = Nothing()
     corrupt: Corrupt = Keep()
     target: TargetRule = InPlace()
     order: Order = Order.FULL
+    segments: tuple[int, ...] = ()  # the segment number of each text in these batches (UniLM); empty: the format's
 
     def __call__(self, rows: Rows, draws: Draws, alphabet: Alphabet) -> Aim:
-        chosen = self.select(rows, draws)
-        return self.target(rows, chosen, self.corrupt(rows, chosen, draws, alphabet))
+        moved = self.rearrange(rows, draws)
+        chosen = self.select(moved, draws)
+        shown = self.corrupt(moved, chosen, draws, alphabet)
+        return self.target(rows if self.target.of_original else moved, chosen, shown, draws, alphabet)
+
+    @property
+    def needs_units(self) -> bool:
+        """Does it hide phrases or entities, which the store must be told?"""
+        return self.select.needs_units
+
+    @property
+    def needs_sentences(self) -> bool:
+        """Does any of the four ask which sentence a token belongs to?"""
+        return any(part.needs_sentences for part in (self.rearrange, self.select, self.target))
+
+    def trivial_loss(self, entropy: float) -> float:
+        """What a model pays that knows how frequent tokens are (their entropy) and can copy what it is shown, and nothing of context."""
+        return self.target.trivial_loss(entropy, self.select, self.corrupt)
+
+    def raw(self, length: int) -> int:
+        """How many tokens of text give an input of at most `length`."""
+        return self.target.raw(length, self.select)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from plume.noise.spelling import Spelling
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,6 +19,10 @@ class Rows:
     special: NDArray[np.bool_]  # [B, T] special tokens and padding: never selected
     word_start: NDArray[np.bool_]  # [B, T]
     segment: NDArray[np.int64] | None = None  # [B, T]
+    position: NDArray[np.int64] | None = None  # [B, T]; None: 0, 1, 2 …
+    sentence: NDArray[np.int64] | None = None  # [B, T] which sentence of the row, from 0; -1 at special tokens; only for noise that asks
+    units: dict[str, NDArray[np.bool_]] = field(default_factory=dict)  # by kind (phrase, entity): where one begins; words elsewhere
+    spelling: Spelling | None = None  # of the vocabulary, for noise that compares words
     label: NDArray[np.int64] | None = None  # [B] what the layout knows of each row (next or random, in order or swapped)
 
 
@@ -24,3 +32,8 @@ class Alphabet:
 
     size: int
     mask: int | None
+    pad: int = 0
+    end: int | None = None  # closes a text; a decoder's last word
+    start: int | None = None  # a decoder's first input
+    sentinels: tuple[int, ...] = ()  # one for each span that is taken out (T5)
+    counts: NDArray[np.int64] | None = None  # [size] of each token in the corpus, for noise that draws like it

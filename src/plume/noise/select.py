@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +13,28 @@ from plume.core.errors import PlumeError
 from plume.core.part import Part
 from plume.core.seeds import Draws
 from plume.noise.rows import Rows
+from plume.noise.words import Flags, Unit, Words
 
-Chosen = NDArray[np.bool_]  # [B, T]
+
+@dataclass(frozen=True, kw_only=True)
+class Chosen:
+    """The selected tokens, and where each selected unit (token, word, span, sentence) begins."""
+
+    tokens: Flags
+    start: Flags
+    inserted: NDArray[np.int64] | None = None  # [B, T] empty spans that stand before each token (BART)
+
+    @classmethod
+    def singly(cls, tokens: Flags) -> Chosen:
+        """Every token a unit of its own."""
+        return cls(tokens=tokens, start=tokens)
+
+    @classmethod
+    def runs(cls, tokens: Flags) -> Chosen:
+        """Every unbroken run of tokens a unit."""
+        start = tokens.copy()
+        start[:, 1:] &= ~tokens[:, :-1]
+        return cls(tokens=tokens, start=start)
 
 
 class Rounding(enum.StrEnum):
@@ -25,6 +46,19 @@ class Rounding(enum.StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Select(Part):
+    needs_sentences: ClassVar[bool] = False
+    needs_spelling: ClassVar[bool] = False
+
+    @property
+    def needs_units(self) -> bool:
+        """Does it select phrases or entities?"""
+        return False
+
+    @property
+    def share(self) -> float:
+        """Of the tokens, about so many are selected."""
+        return 0.0
+
     def __call__(self, rows: Rows, draws: Draws) -> Chosen:
         raise NotImplementedError
 
@@ -34,7 +68,7 @@ class Nothing(Select):
     """Every token keeps its place; the target is elsewhere (GPT)."""
 
     def __call__(self, rows: Rows, draws: Draws) -> Chosen:
-        return np.zeros(rows.tokens.shape, bool)
+        return Chosen.singly(np.zeros(rows.tokens.shape, bool))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +81,10 @@ class Rate(Select):
     def __post_init__(self) -> None:
         if not 0 < self.rate <= 1:
             raise PlumeError(f"A rate of {self.rate} is not a share of the tokens: give a number above 0 and up to 1.")
+
+    @property
+    def share(self) -> float:
+        return self.rate
 
     def budget(self, rows: Rows, draws: Draws) -> NDArray[np.int64]:
         """[B] how many tokens to select."""
@@ -75,31 +113,38 @@ class Tokens(Rate):
             place = draws.integers(open_places, max(int(count.max()), 1))
             drawn = np.arange(place.shape[1]) < count[:, None]
             np.logical_or.at(chosen, (np.broadcast_to(row, place.shape)[drawn], candidates[row, place][drawn]), True)
-            return chosen
+            return Chosen.singly(chosen)
         score = np.where(rows.special, 2.0, draws.uniform(width))
         first = np.argsort(score, axis=1)
         chosen[np.broadcast_to(row, first.shape), first] = np.arange(width) < count[:, None]
-        return chosen
+        return Chosen.singly(chosen)
 
 
 @dataclass(frozen=True, kw_only=True)
 class NGrams(Rate):
     """Runs of 1 to `longest` whole words, length n with probability proportional to 1/n, cut where the budget ends (ALBERT §4.1).
 
-    With `longest` = 1 these are whole words, and a word that would exceed the budget is passed over (BERT's whole-word masking).
+    With `longest` = 1 these are whole words, and a word that would exceed the budget is passed over (BERT's whole-word masking);
+    with `unit` they are the phrases or entities of a lexicon, and words elsewhere (ERNIE of Baidu, arXiv:1904.09223 §3.2).
     """
 
     longest: int = 3
+    unit: Unit = Unit.WORD
+
+    @property
+    def needs_units(self) -> bool:
+        return self.unit is not Unit.WORD
 
     def __call__(self, rows: Rows, draws: Draws) -> Chosen:
-        words = _Words(rows, draws)
+        words = Words(rows, self.unit)
+        order = words.shuffled(draws)
         budget = self.budget(rows, draws)
         weight = np.cumsum(1.0 / np.arange(1, self.longest + 1))
-        n_draw = draws.uniform(words.order.shape[1])
+        n_draw = draws.uniform(order.shape[1])
         used = np.zeros(len(budget), np.int64)
         row = np.arange(len(budget))
-        for turn in range(words.order.shape[1]):
-            word = words.order[:, turn]
+        for turn in range(order.shape[1]):
+            word = order[:, turn]
             open_rows = words.usable[row, word] & (used < budget)
             if not open_rows.any():
                 break
@@ -111,46 +156,10 @@ class NGrams(Rate):
             fits = open_rows & (used + words.size(row, word, n) <= budget) & ~words.any_taken(row, word, n)
             used += np.where(fits, words.size(row, word, n), 0)
             words.take(row[fits], word[fits], n[fits])
-        return words.tokens_taken()
+        tokens, first = (np.take_along_axis(flags, words.word_of, axis=1) for flags in (words.taken, words.first))
+        return Chosen(tokens=tokens, start=first & words.begins)
 
 
 def WholeWords(*, rate: float = 0.15) -> NGrams:
     """BERT's and the Chinese models' whole-word masking: n-grams of one word."""
     return NGrams(rate=rate, longest=1)
-
-
-class _Words:
-    """The words of each row, in a random order, with what has been taken of them."""
-
-    def __init__(self, rows: Rows, draws: Draws) -> None:
-        begins = rows.word_start | rows.special
-        begins[:, 0] = True
-        begins[:, 1:] |= rows.special[:, :-1]
-        self.word_of = np.cumsum(begins, axis=1) - 1  # [B, T]
-        count = int(self.word_of.max()) + 1
-        batch = len(rows.tokens)
-        flat = (self.word_of + np.arange(batch)[:, None] * count).ravel()
-        length = np.bincount(flat, minlength=batch * count).reshape(batch, count)
-        special = np.bincount(flat, weights=rows.special.ravel(), minlength=batch * count).reshape(batch, count) > 0
-        self.usable = (length > 0) & ~special  # [B, W]
-        self.end = np.concatenate([np.zeros((batch, 1), np.int64), np.cumsum(length, axis=1)], axis=1)  # tokens before each word
-        barrier = np.where(self.usable, count, np.arange(count))
-        self.run_end = np.minimum.accumulate(barrier[:, ::-1], axis=1)[:, ::-1]  # first word after this that cannot be taken
-        self.order = np.argsort(np.where(self.usable, draws.uniform(count), 2.0), axis=1)
-        self.taken = np.zeros((batch, count + 1), bool)
-
-    def size(self, row: NDArray[np.int64], word: NDArray[np.int64], n: NDArray[np.int64]) -> NDArray[np.int64]:
-        return self.end[row, np.minimum(word + n, self.end.shape[1] - 1)] - self.end[row, word]
-
-    def any_taken(self, row: NDArray[np.int64], word: NDArray[np.int64], n: NDArray[np.int64]) -> NDArray[np.bool_]:
-        found = self.taken[row, word].copy()
-        for step in range(1, int(n.max())):
-            found |= (step < n) & self.taken[row, np.minimum(word + step, self.taken.shape[1] - 1)]
-        return found
-
-    def take(self, row: NDArray[np.int64], word: NDArray[np.int64], n: NDArray[np.int64]) -> None:
-        for step in range(int(n.max()) if len(n) else 0):
-            self.taken[row[step < n], word[step < n] + step] = True
-
-    def tokens_taken(self) -> Chosen:
-        return np.take_along_axis(self.taken, self.word_of, axis=1)

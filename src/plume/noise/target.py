@@ -2,13 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plume.core.part import Part
-from plume.noise.rows import Rows
+from plume.core.seeds import Draws
+from plume.noise.corrupt import Corrupt, Shown
+from plume.noise.rows import Alphabet, Rows
+from plume.noise.select import Chosen, Select
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """A second question about the same input (span ends, shuffled words)."""
+
+    where: NDArray[np.bool_]  # [B, T']
+    what: NDArray[np.int64]  # [B, T']
+    context: NDArray[np.int64] | None = None  # [B, T', K] other positions of the row that the head reads
+    feature: NDArray[np.int64] | None = None  # [B, T'] what else it is told
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """What the encoder reads, where `shown` is the decoder's input."""
+
+    tokens: NDArray[np.int64]  # [B, S]
+    length: NDArray[np.int64]  # [B]
+    segment: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,26 +42,63 @@ class Aim:
     length: NDArray[np.int64]  # [B]
     where: NDArray[np.bool_]  # [B, T']
     what: NDArray[np.int64]  # [B, T']
+    others: dict[str, Answer] = field(default_factory=dict)
+    source: Source | None = None
+    rank: NDArray[np.int64] | None = None  # [B, T'] where the rule decides who sees whom (order RANKED)
+    until: NDArray[np.int64] | None = None
+    position: NDArray[np.int64] | None = None
+    within: NDArray[np.int64] | None = None
+    segment: NDArray[np.int64] | None = None  # None: the rows' own, place by place
+    query: NDArray[np.int64] | None = None  # [B, T'] what a query stream shows at the places asked about (MPNet)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TargetRule(Part):
-    def __call__(self, rows: Rows, chosen: NDArray[np.bool_], shown: NDArray[np.int64]) -> Aim:
+    needs_sentences: ClassVar[bool] = False
+    of_original: ClassVar[bool] = False  # the answer is the text as it was before it was rearranged
+    decoder: ClassVar[bool] = False  # a decoder writes the answers, from what the encoder read
+    streams: ClassVar[bool] = False  # a query stream predicts them (XLNet)
+
+    def __call__(self, rows: Rows, chosen: Chosen, shown: Shown, draws: Draws, alphabet: Alphabet) -> Aim:
         raise NotImplementedError
+
+    def trivial_loss(self, entropy: float, select: Select, corrupt: Corrupt) -> float:
+        """Of a model that knows token frequencies (their entropy) and can copy what is shown, and nothing of context."""
+        return corrupt.trivial_loss(entropy)
+
+    def raw(self, length: int, select: Select) -> int:
+        """How long a row of text, special tokens included, gives an input of at most `length`."""
+        return length
 
 
 @dataclass(frozen=True, kw_only=True)
 class InPlace(TargetRule):
-    """The original token, at its own position (BERT)."""
+    """The original token, at its own position (BERT); where tokens were moved, `moved` asks for those that belong there (StructBERT)."""
 
-    def __call__(self, rows: Rows, chosen: NDArray[np.bool_], shown: NDArray[np.int64]) -> Aim:
-        return Aim(shown=shown, length=rows.length, where=chosen, what=rows.tokens)
+    def __call__(self, rows: Rows, chosen: Chosen, shown: Shown, draws: Draws, alphabet: Alphabet) -> Aim:
+        others = {} if shown.moved is None else {"moved": Answer(where=shown.moved, what=rows.tokens)}
+        return Aim(shown=shown.tokens, length=rows.length, where=chosen.tokens, what=rows.tokens, others=others)
 
 
 @dataclass(frozen=True, kw_only=True)
 class NextToken(TargetRule):
     """The token that follows (GPT): a row of T + 1 tokens gives T predictions."""
 
-    def __call__(self, rows: Rows, chosen: NDArray[np.bool_], shown: NDArray[np.int64]) -> Aim:
+    def __call__(self, rows: Rows, chosen: Chosen, shown: Shown, draws: Draws, alphabet: Alphabet) -> Aim:
         inside = np.arange(1, rows.tokens.shape[1]) < rows.length[:, None]
-        return Aim(shown=shown[:, :-1], length=rows.length - 1, where=inside, what=rows.tokens[:, 1:])
+        return Aim(shown=shown.tokens[:, :-1], length=rows.length - 1, where=inside, what=rows.tokens[:, 1:])
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreviousToken(TargetRule):
+    """The token before: NextToken for a network that reads from right to left (order REVERSED)."""
+
+    def __call__(self, rows: Rows, chosen: Chosen, shown: Shown, draws: Draws, alphabet: Alphabet) -> Aim:
+        inside = np.arange(1, rows.tokens.shape[1]) < rows.length[:, None]
+        return Aim(
+            shown=shown.tokens[:, 1:],
+            length=rows.length - 1,
+            where=inside,
+            what=rows.tokens[:, :-1],
+            segment=None if rows.segment is None else rows.segment[:, 1:],
+        )

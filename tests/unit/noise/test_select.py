@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from plume.core.errors import PlumeError
 from plume.core.seeds import Draws
 from plume.noise.rows import Rows
-from plume.noise.select import NGrams, Nothing, Rate, Rounding, Select, Tokens, WholeWords
+from plume.noise.select import Chosen, NGrams, Nothing, Rate, Rounding, Select, Tokens, WholeWords
+from plume.noise.words import Unit
 
 LENGTHS = [2, 3, 4, 7, 10, 30, 33, 50, 90, 128, 129]
 SELECTS = [Tokens(), Tokens(rounding=Rounding.PROBABILISTIC), Tokens(replacement=True), WholeWords(), NGrams(longest=3)]
@@ -19,7 +21,7 @@ SELECTS = [Tokens(), Tokens(rounding=Rounding.PROBABILISTIC), Tokens(replacement
 @pytest.mark.parametrize("select", SELECTS)
 def test_never_specials_or_padding_and_never_over_budget(select: Rate, rows_of: Any, draws: Any) -> None:
     rows = rows_of(LENGTHS * 20, pieces=3, pairs=True)
-    chosen = select(rows, draws(len(rows.length)))
+    chosen = select(rows, draws(len(rows.length))).tokens
     assert not (chosen & rows.special).any()
     ceiling = np.maximum(1, np.ceil(rows.length * 0.15)) if select.rounding is Rounding.PROBABILISTIC else bert_budget(rows)
     assert (chosen.sum(1) <= ceiling).all()
@@ -35,33 +37,33 @@ def bert_budget(rows: Rows) -> np.ndarray:
 
 def test_bert_selects_exactly_its_share(rows_of: Any, draws: Any) -> None:
     rows = rows_of(LENGTHS * 20)
-    assert Tokens()(rows, draws(len(rows.length))).sum(1).tolist() == bert_budget(rows).tolist()
+    assert Tokens()(rows, draws(len(rows.length))).tokens.sum(1).tolist() == bert_budget(rows).tolist()
 
 
 def test_bert_selects_evenly_over_positions(rows_of: Any, draws: Any, assert_shares: Any) -> None:
     rows = rows_of([32] * 8000, pairs=True)
-    assert_shares(Tokens()(rows, draws(8000)).sum(0)[~rows.special[0]])
+    assert_shares(Tokens()(rows, draws(8000)).tokens.sum(0)[~rows.special[0]])
 
 
 def test_selected_positions_are_not_tied_to_each_other(rows_of: Any, draws: Any, assert_shares: Any) -> None:
     """Every pair of positions is selected together equally often."""
     rows = rows_of([13] * 12000)  # 11 ordinary tokens, 2 of them selected
-    chosen = Tokens()(rows, draws(12000))[:, 1:-1].astype(int)
+    chosen = Tokens()(rows, draws(12000)).tokens[:, 1:-1].astype(int)
     assert_shares((chosen.T @ chosen)[np.triu_indices(11, 1)])
 
 
 def test_roberta_rounds_by_chance(rows_of: Any, draws: Any, assert_shares: Any) -> None:
     rows = rows_of([50] * 20000)  # 7.5 tokens
-    counts = np.bincount(Tokens(rounding=Rounding.PROBABILISTIC)(rows, draws(20000)).sum(1))
+    counts = np.bincount(Tokens(rounding=Rounding.PROBABILISTIC)(rows, draws(20000)).tokens.sum(1))
     assert_shares(counts, [0] * 7 + [0.5, 0.5])
     rows = rows_of([62] * 20000)  # 9.3
-    counts = np.bincount(Tokens(rounding=Rounding.PROBABILISTIC)(rows, draws(20000)).sum(1))
+    counts = np.bincount(Tokens(rounding=Rounding.PROBABILISTIC)(rows, draws(20000)).tokens.sum(1))
     assert_shares(counts, [0] * 9 + [0.7, 0.3])
 
 
 def test_electra_draws_with_replacement(rows_of: Any, draws: Any) -> None:
     rows = rows_of([60] * 20000, pairs=True)
-    distinct = Tokens(replacement=True)(rows, draws(20000)).sum(1)
+    distinct = Tokens(replacement=True)(rows, draws(20000)).tokens.sum(1)
     places, drawn = 57, 9
     expected = places * (1 - (1 - 1 / places) ** drawn)
     assert abs(distinct.mean() - expected) < 5 * distinct.std() / np.sqrt(len(distinct))
@@ -71,7 +73,7 @@ def test_electra_draws_with_replacement(rows_of: Any, draws: Any) -> None:
 
 def test_electra_draws_evenly_over_positions(rows_of: Any, draws: Any, assert_shares: Any) -> None:
     rows = rows_of([60] * 8000, pairs=True)
-    assert_shares(Tokens(replacement=True)(rows, draws(8000)).sum(0)[~rows.special[0]])
+    assert_shares(Tokens(replacement=True)(rows, draws(8000)).tokens.sum(0)[~rows.special[0]])
 
 
 def words_of(rows: Rows, row: int) -> list[list[int]]:
@@ -89,7 +91,7 @@ def words_of(rows: Rows, row: int) -> list[list[int]]:
 @pytest.mark.parametrize("select", [WholeWords(), NGrams(longest=2), NGrams(longest=3), NGrams(longest=3, rate=0.5)])
 def test_words_are_selected_whole(select: NGrams, rows_of: Any, draws: Any) -> None:
     rows = rows_of([20, 60, 61, 62, 100] * 10, pieces=3, pairs=True)
-    chosen = select(rows, draws(50))
+    chosen = select(rows, draws(50)).tokens
     shares = [chosen[row, word].mean() for row in range(50) for word in words_of(rows, row)]
     assert set(shares) == {0.0, 1.0}
 
@@ -137,7 +139,7 @@ Loop = Callable[[list[list[int]], list[int], np.ndarray, np.ndarray, int], set[i
 
 def check_against_loop(select: NGrams, loop: Loop, rows: Rows) -> None:
     index = np.arange(len(rows.length)) + 1000
-    chosen = select(rows, Draws(seed=3, epoch=2, index=index))
+    chosen = select(rows, Draws(seed=3, epoch=2, index=index)).tokens
     budget = bert_budget(rows) if select.rate == 0.15 else np.maximum(1, np.rint(rows.length * select.rate).astype(int))
     for row in range(len(rows.length)):
         words = words_of(rows, row)
@@ -170,7 +172,7 @@ def runs_of(chosen: np.ndarray) -> list[int]:
 
 def test_n_gram_lengths_follow_one_over_n(rows_of: Any, draws: Any) -> None:
     """Three tokens of a row of a thousand: p(1), p(2), p(3) = 6/11, 3/11, 2/11 give the patterns 3, 2+1 and 1+1+1 these shares."""
-    chosen = NGrams(longest=3, rate=0.003)(rows_of([1000] * 3000), draws(3000))
+    chosen = NGrams(longest=3, rate=0.003)(rows_of([1000] * 3000), draws(3000)).tokens
     patterns = [tuple(runs_of(row)) for row in chosen]
     expected = {(3,): 2 / 11, (2, 1): 3 / 11 + 6 / 11 * 5 / 11, (1, 1, 1): 6 / 11 * 6 / 11}
     for pattern, share in expected.items():
@@ -179,7 +181,7 @@ def test_n_gram_lengths_follow_one_over_n(rows_of: Any, draws: Any) -> None:
 
 
 def test_n_grams_begin_evenly_over_the_row(rows_of: Any, draws: Any, assert_shares: Any) -> None:
-    chosen = NGrams(longest=1)(rows_of([40] * 6000, pairs=True), draws(6000))
+    chosen = NGrams(longest=1)(rows_of([40] * 6000, pairs=True), draws(6000)).tokens
     assert_shares(chosen.sum(0)[~rows_of([40], pairs=True).special[0]])
 
 
@@ -195,7 +197,9 @@ def test_a_row_s_selection_does_not_depend_on_its_batch(select: Select, rows_of:
             special=rows.special[row : row + 1, :length],
             word_start=rows.word_start[row : row + 1, :length],
         )
-        assert (select(alone, Draws(seed=1, epoch=4, index=index[row : row + 1]))[0] == together[row, :length]).all()
+        chosen = select(alone, Draws(seed=1, epoch=4, index=index[row : row + 1]))
+        assert (chosen.tokens[0] == together.tokens[row, :length]).all()
+        assert (chosen.start[0] == together.start[row, :length]).all()
 
 
 def test_selecting_leaves_the_rows_as_they_were(rows_of: Any, draws: Any) -> None:
@@ -209,4 +213,36 @@ def test_selecting_leaves_the_rows_as_they_were(rows_of: Any, draws: Any) -> Non
 def test_a_row_without_ordinary_tokens_selects_nothing(rows_of: Any, draws: Any) -> None:
     rows = rows_of([2, 12])
     for select in SELECTS:
-        assert not select(rows, draws(2))[0].any()
+        assert not select(rows, draws(2)).tokens[0].any()
+
+
+def test_a_unit_begins_where_its_n_gram_does(rows_of: Any, draws: Any) -> None:
+    rows = rows_of([200] * 30, pieces=3, pairs=True)
+    chosen = NGrams(longest=3)(rows, draws(30))
+    assert not (chosen.start & ~chosen.tokens).any()
+    for row in range(30):
+        assert set(np.flatnonzero(chosen.start[row])) <= {word[0] for word in words_of(rows, row)}
+    runs = Chosen.runs(chosen.tokens).start
+    assert (chosen.start & runs == runs).all()
+    assert chosen.start.sum() > runs.sum()  # two n-grams that touch stay two
+
+
+@pytest.mark.parametrize("unit", [Unit.PHRASE, Unit.ENTITY])
+def test_ernie_selects_the_lexicon_s_units_whole_and_words_elsewhere(unit: Unit, rows_of: Any, draws: Any) -> None:
+    rows = rows_of([102] * 200)
+    place = np.arange(102)
+    starts = np.broadcast_to(
+        (place >= 40) | (place % 4 == 1), rows.tokens.shape
+    ).copy()  # units of four tokens 1-4 … 37-40, then single words
+    rows.units[unit.value] = starts
+    chosen = NGrams(longest=1, unit=unit)(rows, draws(200))
+    in_units = chosen.tokens[:, 1:37].reshape(200, 9, 4)
+    assert set(in_units.sum(2).ravel().tolist()) == {0, 4}
+    assert (chosen.start[:, 1:37].reshape(200, 9, 4).sum(2) == in_units[..., 0]).all()
+    assert (chosen.start[:, 41:] == chosen.tokens[:, 41:]).all()
+    assert (chosen.tokens.sum(1) == 15).all()
+
+
+def test_a_unit_without_a_lexicon_is_refused(rows_of: Any, draws: Any) -> None:
+    with pytest.raises(PlumeError, match="give it a lexicon"):
+        NGrams(unit=Unit.PHRASE)(rows_of([9]), draws(1))
