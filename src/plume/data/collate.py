@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plume.core.batch import Batch, Target
+from plume.core.batch import Batch, Order, Target
 from plume.core.seeds import Draws
 from plume.data.layout import Layout, Plan
 from plume.data.store import Store
 from plume.noise.noise import Noise
 from plume.noise.rows import Alphabet, Rows
-from plume.noise.target import Aim
+from plume.noise.target import Aim, Answer
 from plume.text.tokenizer import Tokenizer
 
-_TEXTS = ("A", "B")
+_TEXTS = ("A", "B", "C")
+Array = NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,51 +27,92 @@ class Frame:
     pieces: tuple[int | None, ...]
     segments: tuple[int, ...]  # of each piece
     pad: int
+    sentences: bool = False  # say which sentence each token belongs to
+    restarts: bool = False  # positions begin again with the second text
 
     @property
     def specials(self) -> int:
         return sum(piece is not None for piece in self.pieces)
 
     @classmethod
-    def of(cls, layout: Layout, tokenizer: Tokenizer) -> Frame:
+    def of(cls, layout: Layout, tokenizer: Tokenizer, *, sentences: bool = False) -> Frame:
         form = tokenizer.format
-        words = (form.pair if layout.texts == 2 else form.single) if layout.wrapped else _TEXTS[: layout.texts]
-        segments = form.segments if words == form.pair and form.segments else (0,) * len(words)
-        return cls(pieces=tuple(None if word in _TEXTS else tokenizer.id(word) for word in words), segments=segments, pad=tokenizer.pad)
+        shapes = {1: (form.single, ()), 2: (form.pair, form.segments), 3: (form.triple, form.triple_segments)}
+        words, segments = shapes[layout.texts] if layout.wrapped else (_TEXTS[: layout.texts], ())
+        return cls(
+            pieces=tuple(None if word in _TEXTS else tokenizer.id(word) for word in words),
+            segments=segments or (0,) * len(words),
+            pad=tokenizer.pad,
+            sentences=sentences,
+            restarts=layout.restarts,
+        )
 
 
-def gather(store: Store, plan: Plan, index: NDArray[np.int64], frame: Frame, special_ids: NDArray[np.bool_]) -> Rows:
+def gather(store: Store, plan: Plan, index: Array, frame: Frame, special_ids: NDArray[np.bool_]) -> Rows:
     """The rows `index` of the plan, right-padded to the longest of them."""
     start, end = plan.start[index], plan.end[index]
-    batch = len(index)
-    length = (end - start).sum(1) + frame.specials
-    tokens = np.full((batch, int(length.max())), frame.pad, np.int64)
-    word_start = np.ones(tokens.shape, bool)
-    segment = np.zeros(tokens.shape, np.int64)
-    special = np.arange(tokens.shape[1]) >= length[:, None]
-    column = np.zeros(batch, np.int64)
-    row = np.arange(batch)
-    text = 0
-    for piece, number in zip(frame.pieces, frame.segments, strict=True):
-        if piece is not None:
-            tokens[row, column], special[row, column], segment[row, column] = piece, True, number
-            column = column + 1
-            continue
-        size = end[:, text] - start[:, text]
-        rows = np.repeat(row, size)
-        within = np.arange(len(rows)) - np.repeat(np.cumsum(size) - size, size)
-        there, here = start[rows, text] + within, column[rows] + within
-        tokens[rows, here], word_start[rows, here], segment[rows, here] = store.tokens[there], store.word_start[there], number
-        column, text = column + size, text + 1
-    special |= special_ids[tokens]
+    pieces, segments = frame.pieces, frame.segments
+    if plan.first is not None:  # a control code before everything; which one, the plan says
+        pieces, segments = (frame.pad, *pieces), (0, *segments)
+    further = start.shape[1] - sum(piece is None for piece in pieces)  # stretches that go on with the last text
+    if further:
+        last = max(number for number, piece in enumerate(pieces) if piece is None)
+        pieces = (*pieces[:last], *[None] * further, *pieces[last:])
+        segments = (*segments[:last], *[segments[last]] * further, *segments[last:])
+    text_of = np.cumsum([piece is None for piece in pieces])  # texts begun so far
+    ones = np.ones(len(index), np.int64)
+    size = np.stack([ones if piece is not None else (end - start)[:, text - 1] for piece, text in zip(pieces, text_of, strict=True)], 1)
+    begin = np.cumsum(size, axis=1) - size  # [B, P] the column at which each piece begins
+    length = size.sum(1)
+    column = np.broadcast_to(np.arange(int(length.max())), (len(index), int(length.max())))
+    piece = (column[:, :, None] >= begin[:, None, :]).sum(2) - 1  # [B, T] which piece a column belongs to
+    row = np.arange(len(index))[:, None]
+    text = np.maximum(text_of - 1, 0)[piece]
+    padding = column >= length[:, None]
+    is_text = np.array([p is None for p in pieces])[piece] & ~padding
+    there = np.where(is_text, start[row, text] + column - begin[row, piece], 0)
+    tokens = np.where(is_text, store.tokens[there], np.array([frame.pad if p is None else p for p in pieces])[piece])
+    tokens = np.where(padding, frame.pad, tokens).astype(np.int64)
+    if plan.first is not None:
+        tokens[:, 0] = plan.first[index]
+    special = ~is_text | special_ids[tokens]
     return Rows(
         tokens=tokens,
         length=length,
         special=special,
-        word_start=word_start,
-        segment=segment if any(frame.segments) else None,
+        word_start=~is_text | store.word_start[there],
+        segment=_segment(plan, index, row, text, piece, padding, segments),
+        position=_restarting(pieces, begin, row, column, text) if frame.restarts else None,
+        sentence=_sentences(store, there, special) if frame.sentences else None,
+        units={kind: ~is_text | begins[there] for kind, begins in store.units.items()},
         label=None if plan.label is None else plan.label[index],
     )
+
+
+def _segment(
+    plan: Plan, index: Array, row: Array, text: Array, piece: Array, padding: NDArray[np.bool_], segments: tuple[int, ...]
+) -> Array | None:
+    """[B, T] the format's segment numbers or, where the plan knows them, languages."""
+    if plan.language is not None:
+        return np.where(padding, 0, plan.language[index][row, text])
+    return np.where(padding, 0, np.array(segments)[piece]) if any(segments) else None
+
+
+def _restarting(pieces: tuple[int | None, ...], begin: Array, row: Array, column: Array, text: Array) -> Array:
+    """[B, T] positions that begin again with each text after the first (XLM §3.3)."""
+    texts = [number for number, piece in enumerate(pieces) if piece is None]
+    first = begin[:, texts].copy()
+    first[:, 0] = 0
+    return column - first[row, text]
+
+
+def _sentences(store: Store, there: Array, special: NDArray[np.bool_]) -> Array:
+    """[B, T] which sentence of its row each token belongs to, from 0; -1 at special tokens."""
+    number = np.searchsorted(store.sentence_start, there, side="right")
+    last = np.maximum.accumulate(np.where(special, -1, np.arange(special.shape[1])), axis=1)  # the text token at or before each
+    before = np.concatenate([np.full((len(last), 1), -1), last[:, :-1]], axis=1)
+    begins = ~special & ((before < 0) | (number != np.take_along_axis(number, np.maximum(before, 0), axis=1)))
+    return np.where(special, -1, np.cumsum(begins, axis=1) - 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,42 +122,98 @@ class Collator:
     noise: Noise
     alphabet: Alphabet
     token_objectives: tuple[str, ...]
+    other_objectives: tuple[tuple[str, str], ...] = ()  # objective, and which of the noise's further questions it answers
     sentence_objectives: tuple[str, ...] = ()
+    reads_last: bool = False  # the class token stands last (XLNet)
     narrow: bool = True  # say which positions are read, so that the last block may skip the others
 
     def __call__(self, rows: Rows, draws: Draws) -> Batch:
         aim = self.noise(rows, draws, self.alphabet)
-        batch, time = aim.shown.shape
-        padded = bool((aim.length < time).any())
-        tokens = self._token_target(aim)
-        labels = dict.fromkeys(self.token_objectives, tokens)
-        if self.sentence_objectives and rows.label is not None:
-            first = Target(index=np.arange(batch, dtype=np.int64) * time, value=rows.label)
-            labels |= dict.fromkeys(self.sentence_objectives, first)
-        made = Batch(
-            tokens=aim.shown,
-            length=aim.length if padded else None,
-            order=self.noise.order,
-            segment=None if rows.segment is None else rows.segment[:, :time],
-            labels=labels,
-        )
+        made = self._batch(aim, rows)
+        if self.noise.target.streams:
+            return narrowed(made, aim.query, always=True)
         return narrowed(made) if self.narrow else made
 
+    def _batch(self, aim: Aim, rows: Rows) -> Batch:
+        batch, time = aim.shown.shape
+        asked = Answer(where=aim.where, what=aim.what)
+        labels = dict.fromkeys(self.token_objectives, _target(asked)) if self.token_objectives else {}
+        labels |= {name: _target(aim.others[question]) for name, question in self.other_objectives}
+        if self.sentence_objectives and rows.label is not None:
+            place = aim.length - 1 if self.reads_last else np.zeros(batch, np.int64)
+            first = Target(index=np.arange(batch, dtype=np.int64) * time + place, value=rows.label)
+            labels |= dict.fromkeys(self.sentence_objectives, first)
+        segment = aim.segment
+        if segment is None and rows.segment is not None and aim.source is None:
+            segment = rows.segment[:, :time]
+        order, rank = self._order(aim, segment)
+        return Batch(
+            tokens=aim.shown,
+            length=_padded(aim.length, time),
+            order=order,
+            rank=rank,
+            until=aim.until,
+            position=rows.position[:, :time] if aim.position is None and aim.source is None and rows.position is not None else aim.position,
+            within=aim.within,
+            segment=self._numbered(segment, aim.shown.shape),
+            labels=labels,
+            source=self._source(aim),
+        )
+
+    def _numbered(self, segment: Array | None, shape: tuple[int, ...]) -> Array | None:
+        """The texts' segments under the numbers that this noise gives them."""
+        if not self.noise.segments:
+            return segment
+        return np.array(self.noise.segments)[np.zeros(shape, np.int64) if segment is None else segment]
+
     @staticmethod
-    def _token_target(aim: Aim) -> Target:
-        index = np.flatnonzero(aim.where)
-        return Target(index=index, value=aim.what.ravel()[index], whole=len(index) == aim.where.size)
+    def _source(aim: Aim) -> Batch | None:
+        source = aim.source
+        if source is None:
+            return None
+        return Batch(tokens=source.tokens, length=_padded(source.length, source.tokens.shape[1]), segment=source.segment)
+
+    def _order(self, aim: Aim, segment: Array | None) -> tuple[Order, Array | None]:
+        """Full and causal stay what they are; every other order is written as rank."""
+        if aim.rank is not None:
+            return Order.RANKED, aim.rank
+        order = Order.CAUSAL if aim.source is not None else self.noise.order
+        steps = np.broadcast_to(np.arange(aim.shown.shape[1], dtype=np.int64), aim.shown.shape)
+        if order is Order.REVERSED:
+            return Order.RANKED, np.ascontiguousarray(aim.shown.shape[1] - steps)
+        if order is Order.PREFIX:
+            assert segment is not None, "a prefix order has two texts, so there are segments"
+            return Order.RANKED, np.where(segment > 0, steps, 0)
+        return order, None
 
 
-def narrowed(batch: Batch) -> Batch:
+def _padded(length: Array, time: int) -> Array | None:
+    """Lengths, where any row is padded."""
+    return length if bool((length < time).any()) else None
+
+
+def _target(answer: Answer) -> Target:
+    index = np.flatnonzero(answer.where)
+    time = answer.where.shape[1]
+    context = feature = None
+    if answer.context is not None:
+        context = answer.context.reshape(-1, answer.context.shape[2])[index] + (index // time * time)[:, None]
+    if answer.feature is not None:
+        feature = answer.feature.ravel()[index]
+    return Target(index=index, value=answer.what.ravel()[index], whole=len(index) == answer.where.size, context=context, feature=feature)
+
+
+def narrowed(batch: Batch, query: Array | None = None, *, always: bool = False) -> Batch:
     """Say which positions the labels read, and point the labels there; nothing to gain where most are read."""
     rows, time = batch.tokens.shape
     wanted = np.zeros(rows * time, bool)
     for target in batch.labels.values():
         wanted[target.index] = True
+        if target.context is not None:
+            wanted[target.context.ravel()] = True
     count = wanted.reshape(rows, time).sum(1)
-    most = int(count.max())
-    if most > time // 2:
+    most = max(int(count.max()), 1)
+    if most > time // 2 and not always:
         return batch
     flat = np.flatnonzero(wanted)
     slot_in_row = np.arange(len(flat)) - np.repeat(np.cumsum(count) - count, count)
@@ -123,5 +221,9 @@ def narrowed(batch: Batch) -> Batch:
     read[flat // time, slot_in_row] = flat % time
     slot = np.zeros(rows * time, np.int64)
     slot[flat] = (flat // time) * most + slot_in_row
-    labels = {name: Target(index=target.index, value=target.value, slot=slot[target.index]) for name, target in batch.labels.items()}
-    return Batch(**(vars(batch) | {"read": read, "labels": labels}))
+    labels = {
+        name: replace(target, slot=slot[target.index], whole=False, context=None if target.context is None else slot[target.context])
+        for name, target in batch.labels.items()
+    }
+    shown = None if query is None else np.take_along_axis(query, read, axis=1)
+    return replace(batch, read=read, query=shown, labels=labels)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from plume.data.corpus import Corpus, Document, is_jsonl, read_documents
+from plume.data.corpus import Corpus
+from plume.data.documents import Document, is_jsonl, read_documents
 from plume.data.duplicates import DuplicateCounter
 from plume.data.lines import BadBytes
 from plume.text.alphabet import CharacterCounter

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -27,6 +27,29 @@ class Encoded:
     word_start: NDArray[np.bool_]
     sentence_length: NDArray[np.int64]  # in tokens
     document_length: NDArray[np.int64]  # in sentences
+    document_text: NDArray[np.int64]  # which text it comes from: several documents may share one, and must stay together
+    document_label: NDArray[np.int64]  # -1: none
+    sentence_language: NDArray[np.int64]
+
+    @classmethod
+    def plain(
+        cls,
+        tokens: NDArray[np.uint16] | NDArray[np.uint32],
+        word_start: NDArray[np.bool_],
+        sentence_length: NDArray[np.int64],
+        document_length: NDArray[np.int64],
+        document_text: NDArray[np.int64],
+    ) -> Encoded:
+        """Without labels, in one language."""
+        return cls(
+            tokens=tokens,
+            word_start=word_start,
+            sentence_length=sentence_length,
+            document_length=document_length,
+            document_text=document_text,
+            document_label=np.full(len(document_length), -1, np.int64),
+            sentence_language=np.zeros(len(sentence_length), np.int64),
+        )
 
     def select(self, sentences: NDArray[np.bool_]) -> Encoded:
         """Only the sentences chosen; a document that loses all of them is gone."""
@@ -37,6 +60,9 @@ class Encoded:
             word_start=self.word_start[chosen],
             sentence_length=self.sentence_length[sentences],
             document_length=lengths[lengths > 0],
+            document_text=self.document_text[lengths > 0],
+            document_label=self.document_label[lengths > 0],
+            sentence_language=self.sentence_language[sentences],
         )
 
     def document_of_sentence(self) -> NDArray[np.int64]:
@@ -44,12 +70,7 @@ class Encoded:
 
 
 def concatenate(parts: Sequence[Encoded]) -> Encoded:
-    return Encoded(
-        tokens=np.concatenate([part.tokens for part in parts]),
-        word_start=np.concatenate([part.word_start for part in parts]),
-        sentence_length=np.concatenate([part.sentence_length for part in parts]),
-        document_length=np.concatenate([part.document_length for part in parts]),
-    )
+    return Encoded(**{field.name: np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Encoded)})
 
 
 def token_type(vocabulary: int) -> DTypeLike:
@@ -68,7 +89,8 @@ class _Text:
 class Encoder:
     """Encodes whole paragraphs, so that a word keeps the space before it, and finds the sentences among their tokens.
 
-    Paragraphs of a document are joined by a line break if the tokeniser has a token for it (byte-level ones do).
+    Paragraphs of a document are joined by a line break if the tokeniser has a token for it (byte-level ones do). With `pairs`, a document
+    is two texts by themselves, each of them one sentence.
 
     >>> from plume.text.format import BERT
     >>> from plume.text.tokenizers import WordPiece
@@ -79,9 +101,10 @@ class Encoder:
     ([3, 4, 1, 1], [2, 2])
     """
 
-    def __init__(self, tokenizer: Tokenizer, *, words: Words) -> None:
+    def __init__(self, tokenizer: Tokenizer, *, words: Words, pairs: bool = False) -> None:
         self.tokenizer = tokenizer
         self.words = words
+        self.pairs = pairs
         self._type = token_type(tokenizer.size)
         self._line_break = "\n" if tokenizer.unknown not in tokenizer.encode(["a\na"])[0] else " "
 
@@ -91,16 +114,23 @@ class Encoder:
         sentences = np.concatenate([part[2] for part in parts])
         owners = np.concatenate([part[3] for part in parts])
         lengths = np.bincount(owners[sentences > 0], minlength=len(documents))
-        return Encoded(
-            tokens=np.concatenate([part[0] for part in parts]),
-            word_start=np.concatenate([part[1] for part in parts]),
-            sentence_length=sentences[sentences > 0],
-            document_length=lengths[lengths > 0],
+        made = Encoded.plain(
+            np.concatenate([part[0] for part in parts]),
+            np.concatenate([part[1] for part in parts]),
+            sentences[sentences > 0],
+            lengths[lengths > 0],
+            np.flatnonzero(lengths),
         )
+        if self.pairs and (made.document_length != 2).any():  # a side of signs that the tokeniser does not know: the pair is lost
+            made = made.select(np.repeat(made.document_length == 2, made.document_length))
+        return made
 
     def _texts(self, documents: Sequence[Sequence[str]]) -> Iterator[_Text]:
         for number, paragraphs in enumerate(documents):
             for place, paragraph in enumerate(paragraphs):
+                if self.pairs:
+                    yield _Text(text=paragraph, starts=[0], document=number)
+                    continue
                 text = paragraph if place == 0 else self._line_break + paragraph
                 yield from _pieces(text, document=number)
 

@@ -21,16 +21,21 @@ class Piece:
     held_out: bool
 
 
-def split_off(chunks: Iterable[Encoded], *, documents: int) -> Iterator[Piece]:
-    """Each chunk as a training piece and a held-out piece. If no document is long, the end of the whole corpus is held out."""
-    return _by_document(chunks) if documents >= EVERY else _by_sentence(chunks)
+def split_off(chunks: Iterable[Encoded], *, documents: int, whole: bool = False) -> Iterator[Piece]:
+    """Each chunk as a training piece and a held-out piece. If no document is long, the end of the whole corpus is held out.
+
+    With `whole` a document is never cut: both sides of a pair are trained on or neither.
+    """
+    return _by_document(chunks) if whole or documents >= EVERY else _by_sentence(chunks)
 
 
 def _by_document(chunks: Iterable[Encoded]) -> Iterator[Piece]:
-    seen = 0
+    seen, before = 0, -1
     for chunk in chunks:
-        number = seen + np.arange(len(chunk.document_length))
-        seen += len(number)
+        # Documents of one text go together: what is held out must not be trained on under another label.
+        number = seen + np.cumsum(np.diff(chunk.document_text, prepend=before) != 0) - 1
+        if len(number):
+            seen, before = int(number[-1]) + 1, int(chunk.document_text[-1])
         yield from _parted(chunk, (number % EVERY == 0)[chunk.document_of_sentence()])
 
 

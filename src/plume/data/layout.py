@@ -12,31 +12,47 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from plume.core.errors import PlumeError
 from plume.core.part import Part
+from plume.data.corpus import CorpusKind
+from plume.data.stretches import Offsets, partners, sentence_pieces, sentences_of, truncate, walk
 
 if TYPE_CHECKING:
     from plume.data.store import Store
 
-Offsets = NDArray[np.int64]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """Row i holds the tokens start[i, s]:end[i, s] of the store, one stretch a text (S = 1, or 2 for pairs)."""
+    """Row i holds the tokens start[i, s]:end[i, s] of the store, one stretch a text.
+
+    Where there are more stretches than texts, the further ones (which may be empty) go on with the last text.
+    """
 
     start: Offsets  # [n, S]
     end: Offsets  # [n, S]
     label: NDArray[np.int64] | None = None  # [n]
+    language: NDArray[np.int64] | None = None  # [n, S]
+    first: NDArray[np.int64] | None = None  # [n] a token that stands before everything: the control code
 
     def __len__(self) -> int:
         return len(self.start)
 
 
 class PairLabel(enum.StrEnum):
-    """What a sentence-pair objective asks: does B follow A or is it random (BERT), were A and B swapped (ALBERT)?"""
+    """What the label of a row says."""
 
-    RANDOM_NEXT = "random_next"
-    SWAPPED = "swapped"
+    RANDOM_NEXT = "random_next"  # 0: B follows A, 1: B is random (BERT)
+    SWAPPED = "swapped"  # 0: B follows A, 1: A and B were swapped (ALBERT)
+    THREE_WAY = "three_way"  # 0: B follows A, 1: B precedes A, 2: B is random (StructBERT)
+    DOCUMENT = "document"  # the document's own label (DeepMoji's emoji)
+
+
+_SHARES = {  # of rows with a random second text, and with the two swapped
+    None: (0.0, 0.0),
+    PairLabel.RANDOM_NEXT: (1 / 2, 0.0),
+    PairLabel.SWAPPED: (0.0, 1 / 2),
+    PairLabel.THREE_WAY: (1 / 3, 1 / 3),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +61,7 @@ class Layout(Part):
 
     @property
     def texts(self) -> int:
-        """How many texts a row holds; decides between the single and the pair format."""
+        """How many texts a row holds; decides between the formats for one, two and three."""
         return 1
 
     @property
@@ -53,8 +69,27 @@ class Layout(Part):
         """Do rows carry the format's special tokens?"""
         return True
 
-    def plan(self, store: Store, *, room: int, generator: np.random.Generator) -> Plan:
-        """Rows of at most `room` tokens of text."""
+    @property
+    def sequential(self) -> bool:
+        """Does row b of a batch go on where row b of the batch before ended? Then batches are taken in the order of the plan."""
+        return False
+
+    @property
+    def restarts(self) -> bool:
+        """Do positions begin again with the second text?"""
+        return False
+
+    @property
+    def corpus(self) -> CorpusKind:
+        """What the rows are made from."""
+        return CorpusKind.TEXT
+
+    def check(self, store: Store, *, room: int) -> str | None:
+        """Raise if the training text cannot serve; if it serves badly, a sentence that says so."""
+        return None
+
+    def plan(self, store: Store, *, room: int, rows: int = 1, generator: np.random.Generator) -> Plan:
+        """Rows of at most `room` tokens of text; `rows` is the size of a batch."""
         raise NotImplementedError
 
 
@@ -62,22 +97,31 @@ class Layout(Part):
 class Blocks(Layout):
     """The corpus as one stream with a separator after each document, cut every `room` tokens, from a random start (GPT).
 
-    Blocks overlap by one token, so that next-token prediction loses none.
+    Blocks overlap by one token, so that next-token prediction loses none. With `overlap` 0 they do not, and are wrapped in the format's
+    special tokens: rows for noise that predicts in place or by a decoder (T5).
     """
+
+    overlap: int = 1
+
+    def __post_init__(self) -> None:
+        if self.overlap not in (0, 1):
+            raise PlumeError(f"Blocks(overlap={self.overlap}): blocks share 1 token (next-token prediction) or 0.")
 
     @property
     def wrapped(self) -> bool:
-        return False
+        return self.overlap == 0
 
-    def plan(self, store: Store, *, room: int, generator: np.random.Generator) -> Plan:
+    def plan(self, store: Store, *, room: int, rows: int = 1, generator: np.random.Generator) -> Plan:
         total = len(store.tokens)
         first = int(generator.integers(0, room)) if total > 2 * room else 0
-        start = np.arange(first, total - 1, room)
+        # Without an overlap the last separator is left out: it would be a row by itself, or the end of one, and the format has its own.
+        last = total - 1
+        start = np.arange(first, last, room)
         if first > 0:
             start = np.concatenate([[0], start])
-        end = np.minimum(start + room + 1, total)
+        end = np.minimum(start + room, last) + self.overlap
         if first > 0:
-            end[0] = first + 1
+            end[0] = first + self.overlap
         return Plan(start=start[:, None], end=end[:, None])
 
 
@@ -90,12 +134,12 @@ class FullSentences(Layout):
 
     across: bool = True
 
-    def plan(self, store: Store, *, room: int, generator: np.random.Generator) -> Plan:
+    def plan(self, store: Store, *, room: int, rows: int = 1, generator: np.random.Generator) -> Plan:
         begin, end, document_start = sentence_pieces(store, longest=room)
         limits = np.array([0, len(begin)]) if self.across else document_start
         next_start = np.searchsorted(end, begin + room, side="right")  # at least the next: no piece is longer than the room
         next_start = np.minimum(next_start, np.repeat(limits[1:], np.diff(limits)))
-        chosen = _walk(next_start, limits)
+        chosen = walk(next_start, limits)
         return Plan(start=begin[chosen][:, None], end=end[next_start[chosen] - 1][:, None])
 
 
@@ -104,18 +148,34 @@ class SentencePairs(Layout):
     """Two stretches of whole sentences, as create_pretraining_data.py of BERT and of ALBERT make them.
 
     A chunk of sentences fills the row (one time in ten a shorter one), is cut in two at random, and then: RANDOM_NEXT puts a stretch of
-    another document in B's place half the time and gives B's sentences back; SWAPPED exchanges A and B half the time. A chunk of a single
-    sentence always gets a random B, so the labels are not exactly even. Documents differ from their random partner where there are two.
+    another document in B's place half the time and gives B's sentences back; SWAPPED exchanges A and B half the time; THREE_WAY does the one
+    a third of the time and the other a third (StructBERT, arXiv:1908.04577, §2.3.2; its pre-training code is not published). A chunk of a
+    single sentence always gets a random B, so the labels are not exactly even. Documents differ from their random partner where there are two.
     """
 
     label: PairLabel | None = PairLabel.RANDOM_NEXT
     short: float = 0.1
 
+    def __post_init__(self) -> None:
+        if self.label is PairLabel.DOCUMENT:
+            raise PlumeError("SentencePairs cannot carry the documents' own labels: use LabelledDocuments().")
+
     @property
     def texts(self) -> int:
         return 2
 
-    def plan(self, store: Store, *, room: int, generator: np.random.Generator) -> Plan:
+    def check(self, store: Store, *, room: int) -> str | None:
+        several = int((sentences_of(store) > 1).sum())
+        documents = len(store.document_start) - 1
+        if several > 0.1 * documents:
+            return None
+        found = f"{documents - several:,} of {documents:,} documents have only one sentence"
+        advice = "Put blank lines between documents only, not between sentences"
+        if several == 0 and self.label is not PairLabel.RANDOM_NEXT:
+            raise PlumeError(f"{found}: there are no two sentences whose order could be learned. {advice}; or use RoBERTa or GPT.")
+        return f"{found}, whose second text can only be random: the sentence objective has little to learn. {advice}."
+
+    def plan(self, store: Store, *, room: int, rows: int = 1, generator: np.random.Generator) -> Plan:
         begin, end, document_start = sentence_pieces(store, longest=room)
         if len(begin) == 1:  # the held-out end of a very small corpus: its two halves are the pair
             middle = (begin + end) // 2
@@ -129,66 +189,20 @@ class SentencePairs(Layout):
         chunk_end = np.minimum(np.searchsorted(before, before[:-1] + aim, side="left"), document_end)
         size = chunk_end - np.arange(count)
         cut = np.where(size > 1, np.arange(count) + 1 + (generator.random(count) * (size - 1)).astype(np.int64), chunk_end)
-        coin = generator.random(count) < 0.5
-        random_next = (size == 1) | (coin if self.label is PairLabel.RANDOM_NEXT else False)
-        at = _walk(np.where(random_next, cut, chunk_end), document_start)
+        draw = generator.random(count)
+        random_share, swapped_share = _SHARES[self.label]
+        random_next = (size == 1) | (draw < random_share)
+        at = walk(np.where(random_next, cut, chunk_end), document_start)
 
         a_begin, a_end, b_begin, b_end = begin[at], end[cut[at] - 1], begin[np.minimum(cut[at], count - 1)], end[chunk_end[at] - 1]
-        partner = _partners(at[random_next[at]], document_start, generator)
+        partner = partners(at[random_next[at]], document_start, generator)
         needed = np.maximum(aim[at] - (a_end - a_begin), 1)[random_next[at]]
         partner_end = np.minimum(np.searchsorted(before, before[partner] + needed, side="left"), document_end[partner])
         b_begin[random_next[at]] = begin[partner]
         b_end[random_next[at]] = end[np.maximum(partner_end, partner + 1) - 1]
         start, stop = np.stack([a_begin, b_begin], axis=1), np.stack([a_end, b_end], axis=1)
-        swapped = (coin & ~random_next)[at] if self.label is PairLabel.SWAPPED else np.zeros(len(at), bool)
+        swapped = (~random_next & (draw < random_share + swapped_share))[at]
         start[swapped], stop[swapped] = start[swapped][:, ::-1], stop[swapped][:, ::-1]
-        _truncate(start, stop, room, generator)
-        return Plan(start=start, end=stop, label=(random_next[at] | swapped).astype(np.int64))
-
-
-def sentence_pieces(store: Store, *, longest: int) -> tuple[Offsets, Offsets, Offsets]:
-    """Sentence bounds with those over `longest` cut in pieces, so that no text is lost: begin, end, first sentence of each document."""
-    begin, end = np.asarray(store.sentence_start), np.asarray(store.sentence_end)
-    pieces = -(-(end - begin) // longest)
-    which = np.repeat(np.arange(len(begin)), pieces)
-    within = np.arange(len(which)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
-    piece_begin = begin[which] + within * longest
-    first = np.concatenate([[0], np.cumsum(pieces)])
-    return piece_begin, np.minimum(piece_begin + longest, end[which]), first[np.asarray(store.document_start)]
-
-
-def _walk(following: Offsets, starts: Offsets) -> Offsets:
-    """The sentences at which chunks really begin: from the start of each document along the `following` pointers."""
-    visited = []
-    pointers = following.tolist()
-    for first, last in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
-        here = first
-        while here < last:
-            visited.append(here)
-            here = pointers[here]
-    return np.array(visited, np.int64)
-
-
-def _partners(at: Offsets, document_start: Offsets, generator: np.random.Generator) -> Offsets:
-    """For each chunk a random sentence of another document (of the same one if there is only one)."""
-    documents = len(document_start) - 1
-    own = np.searchsorted(document_start, at, side="right") - 1
-    other = generator.integers(0, max(documents - 1, 1), len(at))
-    other = np.where((documents > 1) & (other >= own), other + 1, other)
-    size = document_start[other + 1] - document_start[other]
-    return document_start[other] + (generator.random(len(at)) * size).astype(np.int64)
-
-
-def _truncate(start: Offsets, end: Offsets, room: int, generator: np.random.Generator) -> None:
-    """Take tokens off the longer of the two, each from the front or the back with even odds, until the pair fits."""
-    length = end - start
-    excess = np.maximum(length.sum(1) - room, 0)
-    gap = length[:, 0] - length[:, 1]
-    even = np.maximum(excess - np.abs(gap), 0)  # taken in turn once both are equally long; B first
-    alone = excess - even
-    cut_a = np.where(gap > 0, alone, 0) + even // 2
-    cut_b = np.where(gap > 0, 0, alone) + (even + 1) // 2
-    for side, cut in ((0, cut_a), (1, cut_b)):
-        front = generator.binomial(cut, 0.5)
-        start[:, side] += front
-        end[:, side] -= cut - front
+        truncate(start, stop, room, generator)
+        random_label = 2 if self.label is PairLabel.THREE_WAY else 1
+        return Plan(start=start, end=stop, label=np.where(random_next[at], random_label, swapped))

@@ -1,11 +1,14 @@
-"""Batches in a fixed order: a pure function of (seed, epoch, step), whatever the number of workers or processes."""
+"""Batches in a fixed order: a pure function of (seed, epoch, step), whatever the number of workers or processes.
+
+A Reader reads one kind of batch. A Mixture lets several take turns: which kind a step gets is a function of (seed, step).
+"""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +19,7 @@ from plume.core.seeds import Draws
 from plume.data.collate import Collator, Frame, gather
 from plume.data.layout import Layout, Plan
 from plume.data.store import Store
+from plume.noise.spelling import Spelling
 from plume.text.tokenizer import Tokenizer
 
 _POOL = 32  # batches that are sorted by length together: little padding, and batches still differ from epoch to epoch
@@ -31,10 +35,11 @@ class Cursor:
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """What one process computes in one step: a batch for each of its shares, and the cursor of the step after."""
+    """What one process computes in one step: a batch for each of its shares, of which kind, and where each reader stands after it."""
 
     batches: tuple[Batch, ...]
-    following: Cursor
+    following: tuple[Cursor, ...]
+    kind: int = 0
 
 
 @dataclass(kw_only=True)
@@ -51,27 +56,35 @@ class Reader:
     _plans: dict[int, tuple[Plan, NDArray[np.int64]]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        self.frame = Frame.of(self.layout, self.tokenizer)
+        self.frame = Frame.of(self.layout, self.tokenizer, sentences=self.collator.noise.needs_sentences)
         self.special = np.zeros(max(self.tokenizer.size, self.store.vocabulary), bool)
         self.special[self.tokenizer.special_ids] = True
+        asks = self.collator.noise.select.needs_spelling
+        self.spelling = Spelling.of(self.tokenizer.spellings()) if asks else None
 
     def plan(self, epoch: int) -> tuple[Plan, NDArray[np.int64]]:
         """The epoch's rows and its batches [steps, rows]; the last batch is filled up from the epoch's beginning."""
         planned = self._plans.get(epoch)
         if planned is None:
             generator = np.random.default_rng([self.seed % 2**64, epoch])
-            room = self.length - self.frame.specials
+            room = self.collator.noise.raw(self.length) - self.frame.specials
             if room < 2:
                 raise PlumeError(
                     f"Rows of {self.length} tokens leave no room for text beside {self.frame.specials} special ones: raise training.length."
                 )
-            plan = self.layout.plan(self.store, room=room, generator=generator)
+            plan = self.layout.plan(self.store, room=room, rows=self.rows, generator=generator)
             planned = (plan, self._batches(plan, generator))
             # The epoch before stays: threads may still be gathering its last batches.
             self._plans = {number: held for number, held in self._plans.items() if number == epoch - 1} | {epoch: planned}
         return planned
 
+    def check(self) -> str | None:
+        """Raise if the text cannot serve the layout; if it serves badly, a sentence about it."""
+        return self.layout.check(self.store, room=self.collator.noise.raw(self.length) - self.frame.specials)
+
     def _batches(self, plan: Plan, generator: np.random.Generator) -> NDArray[np.int64]:
+        if self.layout.sequential:  # row b of a batch goes on in row b of the next
+            return np.arange(len(plan) // self.rows * self.rows).reshape(-1, self.rows)
         order = generator.permutation(len(plan))
         steps = -(-len(plan) // self.rows)
         order = np.resize(order, steps * self.rows)
@@ -88,28 +101,64 @@ class Reader:
         """The batch at the cursor, or this process's share of its rows."""
         plan, batches = self.plan(cursor.epoch)
         index = batches[cursor.step][share]
-        rows = gather(self.store, plan, index, self.frame, self.special)
+        rows = replace(gather(self.store, plan, index, self.frame, self.special), spelling=self.spelling)
         return self.collator(rows, Draws(seed=self.seed, epoch=cursor.epoch, index=index))
 
     def following(self, cursor: Cursor) -> Cursor:
         _, batches = self.plan(cursor.epoch)
         return Cursor(epoch=cursor.epoch, step=cursor.step + 1) if cursor.step + 1 < len(batches) else Cursor(epoch=cursor.epoch + 1)
 
-    def batches(self, cursor: Cursor, *, shares: tuple[slice, ...] = (slice(None),), workers: int = 1) -> Iterator[Step]:
-        """For ever: the batches from the cursor on, prepared ahead by `workers` threads."""
-        if workers == 0:
+    def step(self, cursor: Cursor, shares: Sequence[slice]) -> tuple[Batch, ...]:
+        """The batch in parts; where rows go on from batch to batch, each part is a stream of its own."""
+        made = tuple(self.batch(cursor, share) for share in shares)
+        if not self.layout.sequential:
+            return made
+        return tuple(replace(batch, stream=number, begins=cursor.step == 0) for number, batch in enumerate(made))
+
+
+@dataclass(kw_only=True)
+class Mixture:
+    """Readers that take turns, each in proportion to its share."""
+
+    readers: tuple[Reader, ...]
+    shares: tuple[float, ...]
+    seed: int
+
+    def kind(self, step: int, active: Sequence[int]) -> int:
+        """Whose turn it is among the active readers."""
+        if len(active) == 1:
+            return active[0]
+        weight = np.cumsum([self.shares[number] for number in active])
+        lot = np.random.default_rng([self.seed % 2**64, step]).random() * weight[-1]
+        return active[int(np.searchsorted(weight, lot, side="right"))]
+
+    def start(self) -> tuple[Cursor, ...]:
+        return (Cursor(),) * len(self.readers)
+
+    def steps(
+        self, cursors: tuple[Cursor, ...], *, step: int, active: Sequence[int], shares: Sequence[slice] = (slice(None),), workers: int = 1
+    ) -> Iterator[Step]:
+        """For ever: the steps from here on, prepared ahead by `workers` threads."""
+
+        def prepared(submit: Callable[..., Step]) -> Iterator[Step]:
+            nonlocal cursors, step
             while True:
-                following = self.following(cursor)
-                yield self._step(cursor, following, shares)
-                cursor = following
+                kind = self.kind(step, active)
+                here = cursors[kind]
+                following = self.readers[kind].following(here)  # plans the epoch, so that the threads only look it up
+                cursors = (*cursors[:kind], following, *cursors[kind + 1 :])
+                step += 1
+                yield submit(self._step, kind, here, cursors, shares)
+
+        if workers == 0:
+            yield from prepared(lambda make, *given: make(*given))
         with ThreadPoolExecutor(max_workers=workers, thread_name_prefix="plume-data") as pool:
             waiting: deque = deque()
+            ahead = prepared(pool.submit)  # type: ignore[arg-type]
             while True:
                 while len(waiting) < 2 * workers:
-                    following = self.following(cursor)  # plans the epoch, so that the threads only look it up
-                    waiting.append(pool.submit(self._step, cursor, following, shares))
-                    cursor = following
+                    waiting.append(next(ahead))
                 yield waiting.popleft().result()
 
-    def _step(self, cursor: Cursor, following: Cursor, shares: tuple[slice, ...]) -> Step:
-        return Step(batches=tuple(self.batch(cursor, share) for share in shares), following=following)
+    def _step(self, kind: int, cursor: Cursor, following: tuple[Cursor, ...], shares: Sequence[slice]) -> Step:
+        return Step(batches=self.readers[kind].step(cursor, shares), following=following, kind=kind)

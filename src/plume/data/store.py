@@ -6,7 +6,7 @@ import hashlib
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,17 +16,16 @@ from numpy.typing import NDArray
 
 from plume.core.errors import PlumeError
 from plume.core.files import read_json, write_folder, write_json
-from plume.data.corpus import Corpus
-from plume.data.encoder import Encoded, Encoder
+from plume.data.corpus import Corpus, CorpusKind
+from plume.data.encoding import encode_corpus
 from plume.data.hold_out import split_off
 from plume.data.store_files import FILES, StoreWriter, expected_bytes, read_array
-from plume.data.workers import Chunk, EncoderProcesses
+from plume.text.control import control_id
 from plume.text.tokenizer import Tokenizer
 from plume.text.words import Words
 
-VERSION = 1  # of the files; a change of what they mean needs a new number
+VERSION = 2  # of the files; a change of what they mean needs a new number
 SMALL = 4_000_000  # bytes of text below which starting processes costs more than it saves
-CHUNK = 500_000  # characters handed to a process at once
 MEMORY = {Words.SPACES: 150, Words.JIEBA: 260}  # megabytes a process takes; so many start as fit in:
 MEMORY_FOR_ALL = 800
 
@@ -38,19 +37,27 @@ class Store:
     word_start: NDArray[np.bool_]  # [N], true where a token begins a word, and at separators
     sentence_start: NDArray[np.int64]  # [S], the first token of each sentence
     sentence_end: NDArray[np.int64]  # [S], the token after its last
+    sentence_language: NDArray[np.int64]  # [S], into `languages`; 0 in a corpus that names none
     document_start: NDArray[np.int64]  # [D + 1], the first sentence of each document, and the number of sentences
+    document_label: NDArray[np.int64]  # [D], into `labels`; -1: none
     counts: NDArray[np.int64]  # [V], how often each token occurs, separators between documents apart
+    units: dict[str, NDArray[np.bool_]]  # [N] by kind (phrase, entity): where one begins; whoever wants them puts them in
 
-    def __init__(self, folder: Path, *, vocabulary: int) -> None:
-        self.vocabulary = vocabulary
+    def __init__(self, folder: Path, *, info: dict[str, Any]) -> None:
+        self.vocabulary: int = info["vocabulary"]
+        self.kind = CorpusKind(info["kind"])
+        self.labels = tuple(info["labels"])
+        self.languages = tuple(info["languages"])
+        self.codes = np.array(info["codes"], np.int64)  # [labels], the control code's token; -1: the tokeniser has none
+        self.units = {}
         for name in FILES:
-            setattr(self, name, read_array(folder, name, vocabulary=vocabulary))
+            setattr(self, name, read_array(folder, name, vocabulary=self.vocabulary))
 
     @classmethod
     def open(cls, folder: Path) -> Store:
         """One part of a built store, that is `…/train` or `…/held_out`."""
         info = read_json(folder.parent / "info.json", "every store has one; delete the folder, and plume builds it again")
-        return cls(folder, vocabulary=info["vocabulary"])
+        return cls(folder, info=info)
 
     @property
     def unigram_entropy(self) -> float:
@@ -100,7 +107,7 @@ def cache_home() -> Path:
 
 
 def _key(corpus: Corpus, tokenizer: Tokenizer, words: Words) -> str:
-    parts = (str(VERSION), corpus.census().fingerprint, tokenizer.fingerprint, words.value)
+    parts = (str(VERSION), corpus.kind.value, corpus.census().fingerprint, tokenizer.fingerprint, words.value)
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
 
 
@@ -110,7 +117,7 @@ def _open(folder: Path) -> Stores:
         for name, size in expected_bytes(info[part], vocabulary=info["vocabulary"]).items():
             if (folder / part / name).stat().st_size != size:
                 raise PlumeError(f"{folder / part / name} is damaged")
-    parts = {part: Store(folder / part, vocabulary=info["vocabulary"]) for part in ("train", "held_out")}
+    parts = {part: Store(folder / part, info=info) for part in ("train", "held_out")}
     return Stores(**parts, info=info)
 
 
@@ -152,9 +159,10 @@ def _fill(
     folder: Path, corpus: Corpus, tokenizer: Tokenizer, words: Words, *, workers: int, progress: Callable[[int], None] | None
 ) -> None:
     census = corpus.census()
-    writers = {part: StoreWriter(folder / part, tokenizer) for part in ("train", "held_out")}
-    pieces = split_off(_encoded(corpus, tokenizer, words, workers=workers, progress=progress), documents=census.documents)
-    for piece in pieces:
+    pairs = corpus.kind is CorpusKind.PAIRS
+    writers = {part: StoreWriter(folder / part, tokenizer, pairs=pairs) for part in ("train", "held_out")}
+    encoded = encode_corpus(corpus, tokenizer, words, workers=workers, progress=progress)
+    for piece in split_off(encoded, documents=census.documents, whole=corpus.kind is not CorpusKind.TEXT):
         writers["held_out" if piece.held_out else "train"].add(piece.encoded)
     sizes = {part: writer.finish() for part, writer in writers.items()}
     if not sizes["train"]["tokens"] or not sizes["held_out"]["tokens"]:
@@ -165,6 +173,10 @@ def _fill(
         "corpus": census.fingerprint,
         "tokenizer": tokenizer.fingerprint,
         "words": words.value,
+        "kind": corpus.kind.value,
+        "labels": list(census.labels),
+        "languages": list(census.languages),
+        "codes": [-1 if number is None else number for number in (control_id(tokenizer, label) for label in census.labels)],
         "vocabulary": tokenizer.size,
         "documents": census.documents,
         "paragraphs": census.paragraphs,
@@ -173,42 +185,6 @@ def _fill(
         "unknown_share": unknown / max(1, sum(int(writer.counts.sum()) for writer in writers.values())),
     }
     write_json(folder / "info.json", info | sizes)
-
-
-def _encoded(
-    corpus: Corpus, tokenizer: Tokenizer, words: Words, *, workers: int, progress: Callable[[int], None] | None
-) -> Iterator[Encoded]:
-    sizes: list[int] = []
-
-    def chunks() -> Iterator[Chunk]:
-        chunk: list[list[str]] = []
-        size = 0
-        for document in corpus.documents():
-            chunk.append(document.paragraphs)
-            size += sum(map(len, document.paragraphs))
-            if size >= CHUNK:
-                sizes.append(size)
-                yield chunk
-                chunk, size = [], 0
-        if chunk:
-            sizes.append(size)
-            yield chunk
-
-    done = 0
-    for number, encoded in enumerate(_through(chunks(), tokenizer, words, workers=workers)):
-        yield encoded
-        done += sizes[number]
-        if progress is not None:
-            progress(done)
-
-
-def _through(chunks: Iterator[Chunk], tokenizer: Tokenizer, words: Words, *, workers: int) -> Iterator[Encoded]:
-    if workers == 0:
-        encoder = Encoder(tokenizer, words=words)
-        yield from map(encoder.encode, chunks)
-        return
-    with EncoderProcesses(tokenizer, words=words, workers=workers) as processes:
-        yield from processes.encode_all(chunks)
 
 
 def _usual_workers(words: Words) -> int:

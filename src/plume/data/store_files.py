@@ -11,7 +11,9 @@ from numpy.typing import DTypeLike, NDArray
 from plume.data.encoder import Encoded, token_type
 from plume.text.tokenizer import Tokenizer
 
-FILES = ("tokens", "word_start", "sentence_start", "sentence_end", "document_start", "counts")
+FILES = (
+    "tokens", "word_start", "sentence_start", "sentence_end", "sentence_language", "document_start", "document_label", "counts",
+)  # fmt: skip
 
 
 def _type(name: str, vocabulary: int) -> np.dtype[Any]:
@@ -30,7 +32,9 @@ def expected_bytes(sizes: dict[str, int], *, vocabulary: int) -> dict[str, int]:
         "word_start": sizes["tokens"],
         "sentence_start": sizes["sentences"],
         "sentence_end": sizes["sentences"],
+        "sentence_language": sizes["sentences"],
         "document_start": sizes["documents"] + 1,
+        "document_label": sizes["documents"],
         "counts": vocabulary,
     }
     return {f"{name}.bin": lengths[name] * _type(name, vocabulary).itemsize for name in FILES}
@@ -39,8 +43,9 @@ def expected_bytes(sizes: dict[str, int], *, vocabulary: int) -> dict[str, int]:
 class StoreWriter:
     """Appends documents; what is in memory does not grow with them."""
 
-    def __init__(self, folder: Path, tokenizer: Tokenizer) -> None:
+    def __init__(self, folder: Path, tokenizer: Tokenizer, *, pairs: bool = False) -> None:
         folder.mkdir()
+        self._pairs = pairs
         self.counts = np.zeros(tokenizer.size, np.int64)
         self._vocabulary, self._separator = tokenizer.size, tokenizer.separator
         self._files: dict[str, BinaryIO] = {name: (folder / f"{name}.bin").open("wb") for name in FILES}
@@ -48,20 +53,23 @@ class StoreWriter:
         self._write("document_start", np.zeros(1, np.int64))
 
     def add(self, encoded: Encoded) -> None:
-        """The documents, each followed by a separator."""
+        """The documents, each followed by a separator; each side of a pair too, as sentences of one language may stand together."""
         if len(encoded.document_length) == 0:
             return
         document_end = np.cumsum(encoded.document_length)  # in sentences
         sentence_end = np.cumsum(encoded.sentence_length)  # in tokens, separators not yet counted
-        after = sentence_end[document_end - 1]
-        shift = self._tokens + encoded.document_of_sentence()  # one separator for each document before
+        after = sentence_end if self._pairs else sentence_end[document_end - 1]
+        # One separator for each document, or side, before.
+        shift = self._tokens + (np.arange(len(sentence_end)) if self._pairs else encoded.document_of_sentence())
         self._write("tokens", np.insert(encoded.tokens, after, self._separator))
         self._write("word_start", np.insert(encoded.word_start, after, True))
         self._write("sentence_start", sentence_end - encoded.sentence_length + shift)
         self._write("sentence_end", sentence_end + shift)
+        self._write("sentence_language", encoded.sentence_language)
         self._write("document_start", document_end + self._sentences)
+        self._write("document_label", encoded.document_label)
         self.counts += np.bincount(encoded.tokens, minlength=self._vocabulary)
-        self._tokens += len(encoded.tokens) + len(document_end)
+        self._tokens += len(encoded.tokens) + len(after)
         self._sentences += len(sentence_end)
         self._documents += len(document_end)
 

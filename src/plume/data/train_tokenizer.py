@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
+from plume.core.errors import PlumeError
 from plume.data.corpus import Corpus
+from plume.text.control import control_token
 from plume.text.format import Format
 from plume.text.tokenizer import Tokenizer
 from plume.text.tokenizers import TokenizerSpec
@@ -12,9 +15,17 @@ from plume.text.tokenizers import TokenizerSpec
 SAMPLE = 64_000_000  # bytes of text: more does not change a vocabulary of this size, and would have to be held in memory
 
 
-def train_tokenizer(corpus: Corpus, spec: TokenizerSpec, format: Format, *, sample: int = SAMPLE) -> Tokenizer:
-    """Train `spec` on the corpus, or on whole documents spread evenly over it if it is larger than `sample` bytes."""
-    return Tokenizer(spec.train(sample_paragraphs(corpus, limit=sample), format=format), format=format)
+def train_tokenizer(corpus: Corpus, spec: TokenizerSpec, format: Format, *, codes: Sequence[str] = (), sample: int = SAMPLE) -> Tokenizer:
+    """Train `spec` on the corpus, or on whole documents spread evenly over it if it is larger than `sample` bytes.
+
+    Control `codes` become special tokens, whose ids follow those of the format.
+    """
+    own = format.specials()
+    tokens = tuple(control_token(code) for code in dict.fromkeys(codes))
+    if taken := [token for token in tokens if token in own]:
+        raise PlumeError(f"The label of some documents would be the special token {taken[0]}, which has another meaning: rename the label.")
+    extended = replace(format, order=own + tokens) if tokens else format
+    return Tokenizer(spec.train(sample_paragraphs(corpus, limit=sample), format=extended), format=format)
 
 
 def sample_paragraphs(corpus: Corpus, *, limit: int) -> Iterator[str]:

@@ -35,9 +35,9 @@ _COMMAND = "from plume.data.workers import serve; serve()"
 class EncoderProcesses:
     """So many processes, each with its own copy of the tokeniser."""
 
-    def __init__(self, tokenizer: Tokenizer, *, words: Words, workers: int) -> None:
+    def __init__(self, tokenizer: Tokenizer, *, words: Words, workers: int, pairs: bool = False) -> None:
         self._size = tokenizer.size
-        setting = {"tokenizer": tokenizer.backend.to_str(), "format": tokenizer.format.to_json(), "words": words.value}
+        setting = {"tokenizer": tokenizer.backend.to_str(), "format": tokenizer.format.to_json(), "words": words.value, "pairs": pairs}
         # The same places to import from, but never the current folder: a file tokenizers.py there must not be taken for the library.
         environment = os.environ | {"TOKENIZERS_PARALLELISM": "false", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         command = [sys.executable, "-P", "-c", _COMMAND]
@@ -103,24 +103,25 @@ def serve() -> None:
     with contextlib.suppress(EOFError):
         setting = json.loads(_receive(inward))
         backend = tokenizers.Tokenizer.from_str(setting["tokenizer"])
-        encoder = Encoder(Tokenizer(backend, format=part_from_json(setting["format"])), words=Words(setting["words"]))
+        tokenizer = Tokenizer(backend, format=part_from_json(setting["format"]))
+        encoder = Encoder(tokenizer, words=Words(setting["words"]), pairs=setting["pairs"])
         while True:
             _send(outward, _pack(encoder.encode(json.loads(_receive(inward)))))
 
 
 def _pack(encoded: Encoded) -> bytes:
-    arrays = (encoded.tokens, encoded.word_start, encoded.sentence_length, encoded.document_length)
-    return struct.pack("<4q", *map(len, arrays)) + b"".join(array.tobytes() for array in arrays)
+    arrays = (encoded.tokens, encoded.word_start, encoded.sentence_length, encoded.document_length, encoded.document_text)
+    return struct.pack("<5q", *map(len, arrays)) + b"".join(array.tobytes() for array in arrays)
 
 
 def _unpack(data: bytes, *, vocabulary: int) -> Encoded:
-    lengths = struct.unpack_from("<4q", data)
-    types = [np.dtype(token_type(vocabulary)), np.dtype(np.bool_), np.dtype(np.int64), np.dtype(np.int64)]
-    arrays, place = [], struct.calcsize("<4q")
+    lengths = struct.unpack_from("<5q", data)
+    types = [np.dtype(token_type(vocabulary)), np.dtype(np.bool_), *[np.dtype(np.int64)] * 3]
+    arrays, place = [], struct.calcsize("<5q")
     for length, kind in zip(lengths, types, strict=True):
         arrays.append(np.frombuffer(data, kind, length, place))
         place += length * kind.itemsize
-    return Encoded(tokens=arrays[0], word_start=arrays[1], sentence_length=arrays[2], document_length=arrays[3])
+    return Encoded.plain(*arrays)
 
 
 def _send(stream: IO[bytes] | None, data: bytes) -> None:

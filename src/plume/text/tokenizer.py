@@ -103,6 +103,11 @@ class Tokenizer:
         found: int | None = self.backend.token_to_id(token)
         return found
 
+    def spellings(self) -> list[str]:
+        """What each id writes; nothing for special tokens, and for pieces of a character."""
+        special = set(self.special_ids.tolist())
+        return ["" if number in special else self.decode([number]).removeprefix("##") for number in range(self.size)]
+
     def encode(self, texts: Sequence[str], *, allow_special: bool = False) -> list[list[int]]:
         """The ids of each text, not wrapped. With `allow_special`, special tokens written in the text become special tokens."""
         return [encoding.ids for encoding in self._encodings(texts, allow_special=allow_special)]

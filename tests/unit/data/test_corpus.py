@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plume.core.errors import PlumeError
-from plume.data import corpus as module
+from plume.data import documents as module
 from plume.data import lines
 from plume.data.corpus import Corpus
 

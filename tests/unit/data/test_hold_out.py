@@ -10,11 +10,12 @@ from plume.data.hold_out import split_off
 def encoded(lengths: list[int], first: int = 0) -> Encoded:
     """Documents of so many sentences; each sentence is one token, its own number."""
     sentences = sum(lengths)
-    return Encoded(
-        tokens=np.arange(first, first + sentences).astype(np.uint32),
-        word_start=np.ones(sentences, bool),
-        sentence_length=np.ones(sentences, np.int64),
-        document_length=np.array(lengths, np.int64),
+    return Encoded.plain(
+        np.arange(first, first + sentences).astype(np.uint32),
+        np.ones(sentences, bool),
+        np.ones(sentences, np.int64),
+        np.array(lengths, np.int64),
+        first + np.arange(len(lengths)),
     )
 
 

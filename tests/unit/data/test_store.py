@@ -102,7 +102,7 @@ class TestContents:
 class TestSameForAnyNumberOfWorkers:
     @pytest.mark.parametrize(("words", "numbers"), [(Words.SPACES, (1, 2, 3)), (Words.JIEBA, (1, 2))])
     def test_files_are_equal(self, words, numbers, sample, write, wordpiece, tmp_path, monkeypatch):
-        monkeypatch.setattr(store_module, "CHUNK", 3000)
+        monkeypatch.setattr("plume.data.encoding.CHUNK", 3000)
         corpus = write(sample)
         made = []
         for workers in numbers:
@@ -112,14 +112,14 @@ class TestSameForAnyNumberOfWorkers:
             assert seen == sorted(seen)
             assert seen[-1] == corpus.census().characters
             made.append(contents(tmp_path / str(workers)))
-        assert len(made[0]) == 13
+        assert len(made[0]) == 17
         assert all(other == made[0] for other in made)
 
     def test_batches_make_no_difference(self, sample, write, byte_level, tmp_path, monkeypatch):
         corpus = write(sample)
         build_stores(corpus, byte_level, words=Words.JIEBA, cache=tmp_path / "a")
         monkeypatch.setattr(encoder_module, "BATCH", 700)
-        monkeypatch.setattr(store_module, "CHUNK", 1000)
+        monkeypatch.setattr("plume.data.encoding.CHUNK", 1000)
         build_stores(corpus, byte_level, words=Words.JIEBA, cache=tmp_path / "b")
         assert contents(tmp_path / "a") == contents(tmp_path / "b")
 

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plume.data.layout import Blocks, FullSentences, PairLabel, Plan, SentencePairs, _truncate, sentence_pieces
+from plume.core.errors import PlumeError
+from plume.data.layout import Blocks, FullSentences, PairLabel, Plan, SentencePairs
+from plume.data.stretches import sentence_pieces, truncate
 
 
 def generator(seed: int) -> np.random.Generator:
@@ -36,6 +38,21 @@ def test_blocks_predict_every_token_once_from_its_predecessor(store_of: Any, tot
         assert (plan.end - plan.start <= 17).all()
         starts.add(int(plan.start[1, 0]) if len(plan) > 1 else 0)
     assert len(starts) == (16 if total > 32 else 1), "blocks begin elsewhere every epoch"
+
+
+@pytest.mark.parametrize("total", [2, 3, 16, 17, 31, 32, 33, 34, 100, 1001])
+def test_blocks_without_overlap_hold_every_token_once(store_of: Any, total: int) -> None:
+    """All but the last separator, which the format's own stands for."""
+    store = store_of([[total - 1]])
+    for seed in range(30):
+        plan = Blocks(overlap=0).plan(store, room=16, generator=generator(seed))
+        held = np.concatenate([np.arange(start, end) for start, end in zip(plan.start[:, 0], plan.end[:, 0], strict=True)])
+        assert held.tolist() == list(range(total - 1)), f"seed {seed}"
+        assert ((plan.end - plan.start >= 1) & (plan.end - plan.start <= 16)).all()
+    assert Blocks(overlap=0).wrapped
+    assert not Blocks().wrapped
+    with pytest.raises(PlumeError, match="share 1 token"):
+        Blocks(overlap=2)
 
 
 # Full sentences
@@ -96,8 +113,14 @@ class Pair:
     b: list[int]
 
 
-def pairs_by_loop(documents: list[list[list[int]]], *, room: int, swapped: bool, source: random.Random) -> Iterator[Pair]:
-    """create_instances_from_document of BERT (and of ALBERT, `swapped`), without short rows; a sentence is a list of its token places."""
+PAIR_LABELS = [PairLabel.RANDOM_NEXT, PairLabel.SWAPPED, PairLabel.THREE_WAY]
+
+
+def pairs_by_loop(documents: list[list[list[int]]], *, room: int, label: PairLabel, source: random.Random) -> Iterator[Pair]:
+    """create_instances_from_document of BERT (and of ALBERT, and with StructBERT's three labels), without short rows; a sentence is a list of
+    its token places."""
+    random_share = {PairLabel.RANDOM_NEXT: 1 / 2, PairLabel.SWAPPED: 0.0, PairLabel.THREE_WAY: 1 / 3}[label]
+    random_label = 2 if label is PairLabel.THREE_WAY else 1
     for number, document in enumerate(documents):
         chunk: list[list[int]] = []
         i = 0
@@ -105,14 +128,14 @@ def pairs_by_loop(documents: list[list[list[int]]], *, room: int, swapped: bool,
             chunk.append(document[i])
             if i == len(document) - 1 or sum(map(len, chunk)) >= room:
                 a_end = source.randint(1, len(chunk) - 1) if len(chunk) >= 2 else 1
-                a, b, label = joined(chunk[:a_end]), joined(chunk[a_end:]), 0
-                if len(chunk) == 1 or (not swapped and source.random() < 0.5):
-                    b, label = _from_elsewhere(documents, number, room - len(a), source), 1
+                a, b, answer = joined(chunk[:a_end]), joined(chunk[a_end:]), 0
+                if len(chunk) == 1 or source.random() < random_share:
+                    b, answer = _from_elsewhere(documents, number, room - len(a), source), random_label
                     i -= len(chunk) - a_end
-                elif swapped and source.random() < 0.5:
-                    a, b, label = b, a, 1
+                elif label is not PairLabel.RANDOM_NEXT and source.random() < 0.5:
+                    a, b, answer = b, a, 1
                 _truncate_by_loop(a, b, room, source)
-                yield Pair(label, a, b)
+                yield Pair(answer, a, b)
                 chunk = []
             i += 1
 
@@ -147,7 +170,8 @@ def figures(pairs: list[Pair]) -> np.ndarray:
     return np.array(
         [
             (
-                pair.label,
+                pair.label == 1,
+                pair.label == 2,
                 len(pair.a),
                 len(pair.b),
                 len(pair.a) + len(pair.b),
@@ -171,18 +195,17 @@ def as_pairs(plan: Plan) -> list[Pair]:
 
 
 @pytest.mark.parametrize("longest", [8, 20])
-@pytest.mark.parametrize("label", list(PairLabel))
+@pytest.mark.parametrize("label", PAIR_LABELS)
 def test_pairs_have_the_statistics_of_the_papers_code(store_of: Any, label: PairLabel, longest: int) -> None:
     documents = random_documents(3, documents=60, longest=longest)
     store = store_of(documents)
     source = random.Random(4)
-    swapped = label is PairLabel.SWAPPED
     ours = [
         pair
         for seed in range(25)
         for pair in as_pairs(SentencePairs(label=label, short=0.0).plan(store, room=40, generator=generator(seed)))
     ]
-    theirs = [pair for _ in range(25) for pair in pairs_by_loop(places(documents, store), room=40, swapped=swapped, source=source)]
+    theirs = [pair for _ in range(25) for pair in pairs_by_loop(places(documents, store), room=40, label=label, source=source)]
     left, right = figures(ours), figures(theirs)
     noise = np.sqrt(left.var(0) / len(left) + right.var(0) / len(right)) + 1e-12
     assert (np.abs(left.mean(0) - right.mean(0)) < 5 * noise).all(), (left.mean(0), right.mean(0))
@@ -190,11 +213,11 @@ def test_pairs_have_the_statistics_of_the_papers_code(store_of: Any, label: Pair
 
 
 def test_a_chunk_of_one_sentence_always_gets_a_random_partner(store_of: Any) -> None:
-    """Sentences that fill the row: label 1 throughout; many to a row: one half, but for the last chunk of a document."""
-    for label in PairLabel:
+    """Sentences that fill the row: random throughout; many to a row: one half, but for the last chunk of a document."""
+    for label in PAIR_LABELS:
         plan = SentencePairs(label=label, short=0.0).plan(store_of([[40] * 5] * 20), room=40, generator=generator(1))
         assert plan.label is not None
-        assert plan.label.tolist() == [1] * 100
+        assert plan.label.tolist() == [2 if label is PairLabel.THREE_WAY else 1] * 100
     plan = SentencePairs(short=0.0).plan(store_of([[5] * 4000] * 2), room=40, generator=generator(1))
     assert plan.label is not None
     assert abs(plan.label.mean() - 0.5) < 5 * 0.5 / np.sqrt(len(plan))
@@ -240,6 +263,32 @@ def test_swapped_pairs_are_two_halves_of_one_chunk(store_of: Any) -> None:
     assert ((begin[1:] == end[:-1]) | (begin[1:] == end[:-1] + 1)).all()
 
 
+def test_three_ways_are_thirds_and_mean_what_they_say(store_of: Any, assert_shares: Any) -> None:
+    store = store_of([[5] * 6000, [5] * 6000])
+    plan = SentencePairs(label=PairLabel.THREE_WAY, short=0.0).plan(store, room=20, generator=generator(2))
+    assert plan.label is not None
+    assert_shares(np.bincount(plan.label, minlength=3))
+    a, b = owners(store, plan.start[:, 0]), owners(store, plan.start[:, 1])
+    assert (plan.end[:, 0] == plan.start[:, 1])[plan.label == 0].all()
+    assert (plan.end[:, 1] == plan.start[:, 0])[plan.label == 1].all()
+    assert (a != b)[plan.label == 2].all()
+    assert (a == b)[plan.label < 2].all()
+
+
+def test_sentence_order_cannot_be_learned_from_one_sentence_documents(store_of: Any) -> None:
+    for label in (PairLabel.SWAPPED, PairLabel.THREE_WAY):
+        with pytest.raises(PlumeError, match="30 of 30 documents have only one sentence: there are no two"):
+            SentencePairs(label=label).check(store_of([[5]] * 30), room=20)
+        assert "29 of 30 documents" in (SentencePairs(label=label).check(store_of([[5]] * 29 + [[5, 5]]), room=20) or "")
+    assert "30 of 30 documents" in (SentencePairs().check(store_of([[5]] * 30), room=20) or "")
+    assert SentencePairs().check(store_of([[5, 5]] * 30), room=20) is None
+
+
+def test_pairs_carry_no_labels_of_documents() -> None:
+    with pytest.raises(PlumeError, match="LabelledDocuments"):
+        SentencePairs(label=PairLabel.DOCUMENT)
+
+
 def test_a_chunk_is_cut_anywhere_with_even_odds(store_of: Any, assert_shares: Any) -> None:
     plan = SentencePairs(short=0.0).plan(store_of([[5] * 20000, [5] * 9]), room=20, generator=generator(3))
     cut = (plan.end - plan.start)[:-3, 0] // 5
@@ -255,7 +304,7 @@ def test_partners_come_evenly_from_the_other_documents(store_of: Any, assert_sha
     assert_shares(np.bincount((in_third - in_third.min()) // 5))
 
 
-@pytest.mark.parametrize("label", list(PairLabel))
+@pytest.mark.parametrize("label", PAIR_LABELS)
 def test_every_sentence_of_a_document_takes_part(store_of: Any, label: PairLabel) -> None:
     documents = random_documents(5, documents=30, sentences=9, longest=6)
     store = store_of(documents)
@@ -267,7 +316,7 @@ def test_every_sentence_of_a_document_takes_part(store_of: Any, label: PairLabel
     assert covered.mean() > 0.97  # truncation takes a few
 
 
-@pytest.mark.parametrize("label", list(PairLabel))
+@pytest.mark.parametrize("label", PAIR_LABELS)
 @pytest.mark.parametrize("documents", [[[4, 4]], [[1, 1]], [[9] * 30], [[300, 2, 300]], [[1], [1]], [[2], [500], [1, 1, 1]]])
 @pytest.mark.parametrize("room", [2, 3, 13, 125])
 def test_pairs_fit_and_are_never_empty(store_of: Any, documents: list[list[int]], label: PairLabel, room: int) -> None:
@@ -307,7 +356,7 @@ def test_truncation_takes_what_the_loop_takes(assert_shares: Any) -> None:
     start = np.array([[100, 500]] * 2000)
     end = start + np.array(sizes)
     before = start.copy(), end.copy()
-    _truncate(start, end, 40, generator(8))
+    truncate(start, end, 40, generator(8))
     for (a, b), kept in zip(sizes, (end - start).tolist(), strict=True):
         left, right = list(range(a)), list(range(b))
         _truncate_by_loop(left, right, 40, source)

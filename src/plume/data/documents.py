@@ -1,0 +1,143 @@
+"""Documents out of text files and JSONL files.
+
+A document is a blank-line block of a text file (the whole file if it has no blank lines), one paragraph or sentence a line; or one line
+of a JSONL file with a `text` field, whose lines are paragraphs. Each may be compressed by gzip. UTF-8, with or without a byte-order mark.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from plume.core.errors import PlumeError
+from plume.data.lines import BadBytes, read_lines
+from plume.text.tidy import without_surrogates
+
+# The most characters one document may hold, two long novels: whatever is longer is cut, so that memory stays bounded.
+LONGEST_DOCUMENT = 2_000_000
+LONGEST_LINE = 4 << 20  # bytes; a longer line of plain text is cut at a space
+TEXT = (".txt", ".text", ".md")
+JSONL = (".jsonl", ".ndjson")
+LABELS = ("label", "code")  # JSONL fields that may name what kind of text a document is
+
+
+@dataclass(frozen=True, kw_only=True)
+class Document:
+    """`line` is where it begins in its file; paragraphs are stripped and not empty.
+
+    Two sides of a pair are two paragraphs, with the language of each.
+    """
+
+    file: Path
+    line: int
+    paragraphs: list[str]
+    label: str | None = None
+    languages: tuple[str, str] | None = None
+
+
+def read_documents(files: Sequence[Path], *, bad: Callable[[BadBytes], None] | None = None) -> Iterator[Document]:
+    """Documents of the files, JSONL ones without text too. `bad` is told of undecodable bytes, which raise without it."""
+    for file in files:
+        yield from (_from_jsonl if is_jsonl(file) else _from_text)(file, bad)
+
+
+def suffix(file: Path) -> str:
+    """The ending that says what a file holds: that before .gz."""
+    return Path(file.name.removesuffix(".gz")).suffix
+
+
+def is_jsonl(file: Path) -> bool:
+    """By its name; in a folder, `.json` files are passed over, as they seldom are corpora."""
+    return suffix(file) in (*JSONL, ".json")
+
+
+def read_record(line: str, *, file: Path, number: int, advice: str) -> dict[str, Any]:
+    """One line of a JSONL file."""
+    try:
+        record = json.loads(line)
+    except (json.JSONDecodeError, RecursionError) as error:
+        if number == 1 and line.strip() in ("[", "{"):
+            advice = f"this is one JSON value over many lines: jq -c '.[]' {file} > {file}l turns a list into lines"
+        raise PlumeError(f"{file}, line {number}: not JSON ({error}); {advice}.") from None
+    if not isinstance(record, dict):
+        raise PlumeError(f"{file}, line {number}: a JSON {type(record).__name__}, not an object; {advice}.")
+    return record
+
+
+def clean(text: str) -> str:
+    """JSON can escape what UTF-8 cannot write: half a surrogate pair, and the zero character."""
+    if "\0" in text:
+        text = text.replace("\0", "")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return without_surrogates(text)
+    return text
+
+
+def _from_text(file: Path, bad: Callable[[BadBytes], None] | None) -> Iterator[Document]:
+    return _grouped(file, read_lines(file, longest=LONGEST_LINE, bad=bad))
+
+
+def _from_jsonl(file: Path, bad: Callable[[BadBytes], None] | None) -> Iterator[Document]:
+    for number, line in read_lines(file, longest=None, bad=bad):
+        if not line or line.isspace():
+            continue
+        record = read_record(line, file=file, number=number, advice='write one object a line, as {"text": "…"}')
+        label = _label_of(record, file=file, number=number)
+        lines = [text for text in _text_of(record, file=file, number=number).split("\n") if text and not text.isspace()]
+        if lines:
+            yield from _grouped(file, ((number, text) for text in lines), label=label)
+        else:
+            yield Document(file=file, line=number, paragraphs=[], label=label)
+
+
+def _grouped(file: Path, lines: Iterable[tuple[int, str]], *, label: str | None = None) -> Iterator[Document]:
+    """Lines up to a blank one, or up to the bound, make a document."""
+    paragraphs: list[str] = []
+    begin = size = 0
+    for number, line in lines:
+        for part in _bounded(line.strip()):
+            if paragraphs and (not part or size + len(part) > LONGEST_DOCUMENT):
+                yield Document(file=file, line=begin, paragraphs=paragraphs, label=label)
+                paragraphs, size = [], 0
+            if part:
+                begin = begin if paragraphs else number
+                paragraphs.append(part)
+                size += len(part)
+    if paragraphs:
+        yield Document(file=file, line=begin, paragraphs=paragraphs, label=label)
+
+
+def _bounded(paragraph: str) -> list[str]:
+    if len(paragraph) <= LONGEST_DOCUMENT:
+        return [paragraph]
+    return [paragraph[start : start + LONGEST_DOCUMENT] for start in range(0, len(paragraph), LONGEST_DOCUMENT)]
+
+
+def _text_of(record: dict[str, Any], *, file: Path, number: int) -> str:
+    text = record.get("text")
+    if not isinstance(text, str):
+        if isinstance(record.get("source"), str) and isinstance(record.get("target"), str):
+            raise PlumeError(
+                f"{file}, line {number}: 'source' and 'target' but no 'text': these are pairs, and this recipe trains on text. "
+                "Write the text of each document in a field 'text', or use a recipe that trains on pairs (transformer, xlm)."
+            )
+        keys = ", ".join(map(str, list(record)[:10])) or "none"
+        found = f"'text' is not a string but {type(text).__name__}" if "text" in record else "no 'text' field"
+        raise PlumeError(f"{file}, line {number}: {found}; keys found: {keys}. Rename the field that holds the text to 'text'.")
+    return clean(text)
+
+
+def _label_of(record: dict[str, Any], *, file: Path, number: int) -> str | None:
+    """A word or a whole number; anything else is somebody else's label."""
+    given = [record[name] for name in LABELS if isinstance(record.get(name), str | int) and not isinstance(record.get(name), bool)]
+    names = list(dict.fromkeys(clean(str(label)).strip() for label in given))
+    if len(names) > 1:
+        raise PlumeError(
+            f"{file}, line {number}: label '{names[0]}' but code '{names[1]}'; a document has one. Keep one of the two fields."
+        )
+    return names[0] or None if names else None

@@ -1,0 +1,115 @@
+"""Layouts whose rows go on from batch to batch, for networks with a memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from plume.core.errors import PlumeError
+from plume.data.layout import Layout, Plan
+from plume.data.stretches import Offsets, cuts
+
+if TYPE_CHECKING:
+    from plume.data.store import Store
+
+
+@dataclass(frozen=True, kw_only=True)
+class Streams(Layout):
+    """The corpus as parallel streams, one for each row of a batch (Transformer-XL, arXiv:1901.02860, §3.2).
+
+    Stream b is the b-th of `rows` equal parts of the corpus. Batch t is the rows from t · `rows` on: of each stream the next `room` tokens,
+    and one more to predict. The last batch is shorter where the parts end; at most `rows` - 1 tokens of the corpus are left over.
+    """
+
+    @property
+    def wrapped(self) -> bool:
+        return False
+
+    @property
+    def sequential(self) -> bool:
+        return True
+
+    def plan(self, store: Store, *, room: int, rows: int = 1, generator: np.random.Generator) -> Plan:
+        size = _stream_length(store, rows=rows, least=2)
+        begin = np.arange(0, size - 1, room)  # in a stream
+        start = begin[:, None] + size * np.arange(rows)  # [steps, rows]
+        end = start + np.minimum(room + 1, size - begin)[:, None]
+        return Plan(start=start.reshape(-1, 1), end=end.reshape(-1, 1))
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamsWithPairs(Layout):
+    """Streams whose rows end in a pair, as data_utils.py of XLNet makes them (arXiv:1906.08237, §2.5).
+
+    A row is [A: the next `reuse` of the row][B][C]: A goes into the memory, and the next row of the stream begins where it ends. B begins
+    after A and ends with a sentence; half the time C goes on after B (label 0), otherwise it is a random stretch of the stream that begins
+    with a sentence (label 1; XLNet trains on no such label). B and C fill the row: the longer of the two loses its end. XLNet also turns half
+    of the streams round (`bi_data`), which is left out: a plan holds stretches that run forwards.
+    """
+
+    reuse: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not 0 < self.reuse < 1:
+            raise PlumeError(
+                f"StreamsWithPairs(reuse={self.reuse}): give the share of the row that the next one builds on, above 0, below 1."
+            )
+
+    @property
+    def texts(self) -> int:
+        return 3
+
+    @property
+    def sequential(self) -> bool:
+        return True
+
+    def plan(self, store: Store, *, room: int, rows: int = 1, generator: np.random.Generator) -> Plan:
+        special = 3  # two separators and the class token share the row: the reused part is a share of all of it
+        reuse = min(max(1, int(self.reuse * (room + special))), room - 2)
+        if reuse < 1:
+            raise PlumeError(f"Rows with room for {room} tokens cannot hold three texts: raise training.length.")
+        rest = room - reuse
+        size = _stream_length(store, rows=rows, least=room + 1)
+        steps = (size - room - 1) // reuse + 1
+        offset = np.repeat(np.arange(steps) * reuse, rows)
+        lower = np.tile(size * np.arange(rows), steps)  # the stream's first token, and the one after its last
+        upper = lower + size
+        start, label, end = self._pairs(store, lower + offset + reuse, lower, upper, rest=rest, generator=generator)
+        first = (lower + offset)[:, None]
+        return Plan(start=np.concatenate([first, start], axis=1), end=np.concatenate([first + reuse, end], axis=1), label=label)
+
+    @staticmethod
+    def _pairs(
+        store: Store, begin: Offsets, lower: Offsets, upper: Offsets, *, rest: int, generator: np.random.Generator
+    ) -> tuple[Offsets, Offsets, Offsets]:
+        """B and C of each row [n, 2]: their starts, whether C is random, their ends."""
+        # A separator is a sentence of its own, as the original's <eod>.
+        bounds = np.append(np.union1d(store.sentence_start, store.sentence_end), len(store.tokens))
+        low = np.searchsorted(bounds, begin, side="right")
+        high = np.searchsorted(bounds, begin + rest, side="left")  # bounds[low:high] are where B may end
+        whole = np.minimum(bounds[high], upper)  # the sentence end at or after the row's
+        cut = bounds[low + (generator.random(len(begin)) * (high - low)).astype(np.int64)]
+        b_end = np.where(high > low, cut, whole)
+        random_next = (high == low) | (generator.random(len(begin)) < 0.5)
+        # A random stretch as long as is wanted, and its first and last sentence whole.
+        wanted = np.maximum(1, rest - (b_end - begin))
+        place = lower + (generator.random(len(begin)) * (upper - lower - wanted)).astype(np.int64)
+        c_begin = np.maximum(bounds[np.searchsorted(bounds, place, side="right") - 1], lower)
+        c_end = np.minimum(bounds[np.searchsorted(bounds, place + wanted, side="left")], upper)
+        start = np.stack([begin, np.where(random_next, c_begin, b_end)], axis=1)
+        end = np.stack([b_end, np.where(random_next, c_end, whole)], axis=1)
+        end -= np.stack(cuts(end - start, rest), axis=1)
+        return start, random_next.astype(np.int64), end
+
+
+def _stream_length(store: Store, *, rows: int, least: int) -> int:
+    """Tokens of each of `rows` equal streams."""
+    size = len(store.tokens) // rows
+    if size < least:
+        raise PlumeError(
+            f"{len(store.tokens):,} tokens in {rows} parallel streams are {size:,} each, where a row needs {least:,}: this layout reads one "
+            "stream a row of the batch. Lower training.batch or training.length, or add text."
+        )
+    return size

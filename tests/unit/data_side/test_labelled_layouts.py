@@ -1,0 +1,95 @@
+"""Labels to guess, labels in front, and rows of several sentences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from plume.core.errors import PlumeError
+from plume.data.labelled import CodedBlocks, LabelledDocuments
+from plume.data.layout import PairLabel
+from plume.data.sentences import DocumentSentences
+
+
+def generator(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng([seed, 0])
+
+
+@pytest.fixture
+def labelled(store_of: Any) -> Any:
+    store = store_of([[5, 5], [30], [3], [7, 12]])
+    store.document_label = np.array([1, 0, 1, 0])
+    store.labels, store.codes = ("Books", "Links"), np.array([900, 901])
+    return store
+
+
+def test_one_text_a_row_with_its_label(labelled: Any) -> None:
+    plan = LabelledDocuments().plan(labelled, room=15, generator=generator())
+    assert (plan.start[:, 0].tolist(), (plan.end - plan.start)[:, 0].tolist()) == ([0, 11, 42, 46], [10, 15, 3, 15])
+    assert plan.label is not None
+    assert plan.label.tolist() == [1, 0, 1, 0]
+    assert LabelledDocuments().label is PairLabel.DOCUMENT
+    assert LabelledDocuments().check(labelled, room=15) is None
+
+
+def test_each_row_begins_with_its_documents_code_and_every_token_is_predicted(labelled: Any) -> None:
+    plan = CodedBlocks().plan(labelled, room=8, generator=generator())
+    assert plan.first is not None
+    document = np.searchsorted([11, 42, 46], plan.start[:, 0], side="right")
+    assert plan.first.tolist() == np.array([901, 900, 901, 900])[document].tolist()
+    assert (np.searchsorted([11, 42, 46], plan.end[:, 0] - 1, side="right") == document).all()
+    assert (plan.end - plan.start <= 8).all()
+    predicted = np.concatenate([np.arange(a, b) for a, b in zip(plan.start[:, 0], plan.end[:, 0], strict=True)])
+    assert sorted(set(predicted.tolist())) == list(range(len(labelled.tokens)))  # separators too
+    same = document[1:] == document[:-1]
+    assert (plan.start[1:, 0] == plan.end[:-1, 0] - 1)[same].all()  # rows of a document share one token, as make_tf_records.py has it
+    assert np.bincount(document).tolist() == [2, 5, 1, 3]
+    assert not CodedBlocks().wrapped
+    assert CodedBlocks().check(labelled, room=8) is None
+
+
+def test_documents_without_labels(labelled: Any) -> None:
+    labelled.document_label = np.array([1, -1, -1, 0])
+    for layout in (CodedBlocks(), LabelledDocuments()):
+        with pytest.raises(PlumeError, match="2 of 4 documents have no label"):
+            layout.check(labelled, room=8)
+
+
+def test_codes_that_the_tokeniser_lacks(labelled: Any) -> None:
+    labelled.codes = np.array([900, -1])
+    with pytest.raises(PlumeError, match=r"no token <\|Links\|> for the control code 'Links' \(1 of 2 codes"):
+        CodedBlocks().check(labelled, room=8)
+
+
+def test_one_label_is_nothing_to_tell_apart(labelled: Any) -> None:
+    labelled.document_label, labelled.labels = np.zeros(4, np.int64), ("Books",)
+    with pytest.raises(PlumeError, match="same label, 'Books'"):
+        LabelledDocuments().check(labelled, room=8)
+
+
+def test_rows_of_too_few_sentences_are_left_out(store_of: Any) -> None:
+    store = store_of([[5, 5, 5], [9], [6, 7, 20, 2, 2], [50, 1]])
+    plan = DocumentSentences().plan(store, room=18, generator=generator())
+    assert (plan.end - plan.start)[:, 0].tolist() == [15, 13, 6, 15]  # 20 = 18 + 2, 2, 2 and 50 = 18 + 18 + 14, 1: a cut sentence counts
+    three = DocumentSentences(least=3).plan(store, room=18, generator=generator())
+    assert (three.end - three.start)[:, 0].tolist() == [15, 6]
+
+
+def test_one_sentence_documents_are_refused(store_of: Any) -> None:
+    layout = DocumentSentences()
+    with pytest.raises(PlumeError, match="12 of 12 documents have only one sentence: this recipe works on the sentences"):
+        layout.check(store_of([[5]] * 12), room=20)
+    with pytest.raises(PlumeError, match="No row of 9 tokens holds 2 whole sentences"):
+        layout.check(store_of([[9, 9, 9]] * 12), room=9)
+    assert "10 of 12 documents have only one sentence: they are left out" in (
+        layout.check(store_of([[5]] * 10 + [[5, 5]] * 2), room=20) or ""
+    )
+    assert layout.check(store_of([[5, 5]] * 12), room=20) is None
+
+
+def test_held_out_text_of_single_sentences_still_makes_rows(store_of: Any) -> None:
+    plan = DocumentSentences().plan(store_of([[5]] * 4), room=12, generator=generator())
+    assert (plan.end - plan.start)[:, 0].tolist() == [11, 11]  # two and the separator between
+    assert len(DocumentSentences().plan(store_of([[5]]), room=12, generator=generator())) == 1

@@ -1,0 +1,128 @@
+"""Streams: rows that go on from batch to batch, and XLNet's with a pair at their end, against the loop of data_utils.py."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from plume.core.errors import PlumeError
+from plume.data.streams import Streams, StreamsWithPairs
+
+
+def generator(seed: int) -> np.random.Generator:
+    return np.random.default_rng([seed, 0])
+
+
+@pytest.mark.parametrize(("tokens", "rows", "room"), [(100, 4, 6), (101, 4, 6), (103, 4, 24), (97, 1, 10), (8, 4, 5), (1000, 7, 16)])
+def test_row_b_goes_on_in_row_b_of_the_next_batch(store_of: Any, tokens: int, rows: int, room: int) -> None:
+    plan = Streams().plan(store_of([[tokens - 1]]), room=room, rows=rows, generator=generator(0))
+    assert len(plan) % rows == 0
+    start, end = plan.start.reshape(-1, rows), plan.end.reshape(-1, rows)
+    assert start[0].tolist() == [number * (tokens // rows) for number in range(rows)]
+    assert (start[1:] == end[:-1] - 1).all()  # the last token of a row is only predicted; the next row begins with it
+    assert (end - start == (end - start)[:, :1]).all()  # batches are rectangular
+    assert (end - start)[:-1].tolist() == [[room + 1] * rows] * (len(start) - 1)
+    predicted = np.concatenate([np.arange(a + 1, b) for a, b in zip(plan.start[:, 0], plan.end[:, 0], strict=True)])
+    stream = tokens // rows
+    assert sorted(predicted.tolist()) == [place for place in range(stream * rows) if place % stream]
+    assert Streams().sequential
+    assert not Streams().wrapped
+
+
+def test_too_few_tokens_for_so_many_streams(store_of: Any) -> None:
+    with pytest.raises(PlumeError, match="20 tokens in 16 parallel streams are 1 each, where a row needs 2"):
+        Streams().plan(store_of([[19]]), room=8, rows=16, generator=generator(0))
+
+
+def split_by_loop(bounds: set[int], begin: int, size: int, rest: int, source: random.Random) -> tuple[int, int, int, int, int]:
+    """_split_a_and_b: places in a stream of `size` tokens, in which sentences begin at `bounds`."""
+    end, cut_points = begin + 1, []
+    while end < size:
+        if end in bounds:
+            if end - begin >= rest:
+                break
+            cut_points.append(end)
+        end += 1
+    if not cut_points or source.random() < 0.5:
+        label, a_end = 1, source.choice(cut_points) if cut_points else end
+        wanted = max(1, rest - (a_end - begin))
+        b_begin = source.randint(0, size - 1 - wanted)
+        b_end = b_begin + wanted
+        while b_begin > 0 and b_begin not in bounds:
+            b_begin -= 1
+        while b_end < size - 1 and b_end not in bounds:
+            b_end += 1
+    else:
+        label, a_end = 0, source.choice(cut_points)
+        b_begin, b_end = a_end, end
+    while a_end - begin + b_end - b_begin > rest:
+        if a_end - begin > b_end - b_begin:
+            a_end -= 1
+        else:
+            b_end -= 1
+    return label, a_end - begin, b_end - b_begin, b_begin, b_end
+
+
+def sentence_lengths(seed: int, count: int, longest: int) -> list[int]:
+    source = random.Random(seed)
+    return [source.randint(1, longest) for _ in range(count)]
+
+
+@pytest.mark.parametrize("longest", [8, 30, 80])
+def test_pairs_have_the_statistics_of_the_original(store_of: Any, longest: int) -> None:
+    store = store_of([sentence_lengths(seed, 30, longest) for seed in range(12)])
+    size, room, reuse = len(store.tokens), 61, 32
+    bounds = set(store.sentence_start.tolist()) | set(store.sentence_end.tolist())
+    layout = StreamsWithPairs()
+    plans = [layout.plan(store, room=room, rows=1, generator=generator(seed)) for seed in range(60)]
+    length = np.concatenate([plan.end - plan.start for plan in plans])
+    labels = np.concatenate([plan.label for plan in plans if plan.label is not None])
+    starts = np.concatenate([plan.start for plan in plans])
+    assert (length[:, 0] == reuse).all()
+    assert (length.sum(1) == room).all()
+    source = random.Random(1)
+    places = [int(place) for place in plans[0].start[:, 1]]
+    theirs = np.array([split_by_loop(bounds, place, size, room - reuse, source) for _ in range(60) for place in places])
+    ours = np.column_stack([labels, length[:, 1], length[:, 2], starts[:, 2], length[:, 1] > length[:, 2], labels * length[:, 1]])
+    other = np.column_stack(
+        [theirs[:, 0], theirs[:, 1], theirs[:, 2], theirs[:, 3], theirs[:, 1] > theirs[:, 2], theirs[:, 0] * theirs[:, 1]]
+    )
+    noise = np.sqrt(ours.var(0) / len(ours) + other.var(0) / len(other)) + 1e-12
+    assert (np.abs(ours.mean(0) - other.mean(0)) < 5 * noise).all(), (ours.mean(0), other.mean(0))
+
+
+def test_rows_of_a_stream_build_on_one_another(store_of: Any) -> None:
+    store = store_of([sentence_lengths(seed, 40, 12) for seed in range(30)])
+    rows, room = 5, 45
+    plan = StreamsWithPairs().plan(store, room=room, rows=rows, generator=generator(3))
+    assert plan.label is not None
+    size, reuse = len(store.tokens) // rows, 24
+    start, end = plan.start.reshape(-1, rows, 3), plan.end.reshape(-1, rows, 3)
+    assert len(start) == (size - room - 1) // reuse + 1
+    assert (start[0, :, 0] == size * np.arange(rows)).all()
+    assert (start[1:, :, 0] == end[:-1, :, 0]).all()  # the part that is remembered follows on
+    assert (start[:, :, 1] == end[:, :, 0]).all()  # B follows A
+    goes_on = (plan.label == 0).reshape(-1, rows)
+    bounds = set(store.sentence_start.tolist()) | set(store.sentence_end.tolist())
+    assert {int(place) for place in start[:, :, 2].ravel()} <= bounds | {size * row for row in range(rows)}
+    assert (start[:, :, 2] == end[:, :, 1])[goes_on].mean() > 0.4  # B loses its end where it is the longer
+    assert 0.4 < goes_on.mean() < 0.55
+    lower = size * np.arange(rows)[None, :, None]
+    assert ((start >= lower) & (end <= lower + size)).all()
+    assert (end > start).all()
+
+
+def test_the_share_that_is_reused(store_of: Any) -> None:
+    store = store_of([[5] * 200])
+    plan = StreamsWithPairs(reuse=0.25).plan(store, room=61, rows=2, generator=generator(0))
+    assert (plan.end - plan.start)[:, 0].tolist() == [16] * len(plan)
+    assert StreamsWithPairs().texts == 3
+    with pytest.raises(PlumeError, match="below 1"):
+        StreamsWithPairs(reuse=1.0)
+    with pytest.raises(PlumeError, match="a row needs 62"):
+        StreamsWithPairs().plan(store, room=61, rows=20, generator=generator(0))
+    with pytest.raises(PlumeError, match="cannot hold three texts"):
+        StreamsWithPairs().plan(store, room=2, rows=1, generator=generator(0))
