@@ -6,7 +6,8 @@ The families differ in the mask and in where position enters, and both come from
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -28,9 +29,16 @@ class Sight:
     mask: Mask
     positions: PositionModule
     query_position: Tensor  # [B or 1, Tq]
-    key_position: Tensor  # [B or 1, Tk], cached keys included
+    key_position: Tensor  # [B or 1, Tk], cached and remembered keys included
+    query_segment: Tensor | None = None  # [B, Tq], for schemes that compare segments (XLNet)
+    key_segment: Tensor | None = None  # [B, Tk]
+    before: int | None = None  # keys stand at consecutive positions, so many of them before all queries; None: positions are anywhere
+    in_order: bool = False  # … and the first queries are those other keys, in their order
+    across: Sight | None = None  # a decoder's second look, at `source`
+    source: Tensor | None = None  # [B, S, D] what the encoder made
     head_mask: Tensor | None = None  # [depth, H] factors
     recorded: list[Tensor] | None = None  # attention probabilities are appended here when they are wanted
+    shared: dict[str, Any] = field(default_factory=dict)  # what a position scheme computes once for all blocks
 
 
 class LayerCache:
@@ -58,15 +66,32 @@ class LayerCache:
             grown[:, :, : self.length] = held[:, :, : self.length]
         return grown
 
+    def held(self) -> tuple[Tensor, Tensor]:
+        assert self._key is not None and self._value is not None, "nothing was cached"
+        return self._key[:, :, : self.length], self._value[:, :, : self.length]
+
     def reorder(self, rows: Tensor) -> None:
         """Keep these rows, in this order: a beam search moves its histories."""
-        assert self._key is not None and self._value is not None, "reorder before anything was cached"
-        self._key, self._value = self._key[rows], self._value[rows]
+        if self._key is not None and self._value is not None:
+            self._key, self._value = self._key[rows], self._value[rows]
+
+    def forget(self, count: int) -> None:
+        """Take back the newest keys."""
+        self.length -= count
+
+    def keep_last(self, length: int) -> None:
+        """Forget all but the last `length` keys: a memory of bounded length."""
+        if self.length > length:
+            key, value = self.held()
+            self._key, self._value, self.length = key[:, :, -length:].clone(), value[:, :, -length:].clone(), length
 
 
 class Attention(nn.Module):
-    def __init__(self, *, width: int, heads: int, head_width: int, drop: float, attention_drop: float, bias: bool = True) -> None:
+    def __init__(
+        self, *, width: int, heads: int, head_width: int, drop: float, attention_drop: float, bias: bool = True, scaled: bool = True
+    ) -> None:
         super().__init__()
+        self.scale = 1.0 / math.sqrt(head_width) if scaled else 1.0
         self.heads = heads
         self.head_width = head_width
         self.drop, self.attention_drop = drop, attention_drop
@@ -80,12 +105,25 @@ class Attention(nn.Module):
         """value [B, T, D] is looked at; queries [B, M, D] look (None: all of value)."""
         asking = value if queries is None else queries
         query, key, content = self._split(self.query(asking)), self._split(self.key(value)), self._split(self.value(value))
-        new_keys = sight.key_position[:, -value.shape[1] :]
-        turned, key = sight.positions.at_query_key(query, key, sight.query_position, new_keys)
+        turned, key = sight.positions.at_query_key(query, key, sight=sight, layer=layer)
         if cache is not None:
             key, content = cache.extend(key, content)
-        bias = sight.positions.at_scores(query, sight.query_position, sight.key_position)
-        mixed = self._mix(turned, key, content, bias, sight)
+        bias = sight.positions.at_scores(query, sight=sight, layer=layer)
+        return self._finish(self._mix(turned, key, content, bias, sight, layer), asking, sight, layer)
+
+    def look_across(self, asking: Tensor, *, sight: Sight, layer: int, cache: LayerCache | None = None) -> Tensor:
+        """A decoder's look at its source, whose keys and values are made once and then cached."""
+        assert sight.source is not None, "only a batch with a source looks across"
+        if cache is not None and cache.length:
+            key, content = cache.held()
+        else:
+            key, content = self._split(self.key(sight.source)), self._split(self.value(sight.source))
+            if cache is not None:
+                key, content = cache.extend(key, content)
+        query = self._split(self.query(asking))
+        return self._finish(self._mix(query, key, content, None, sight, layer), asking, sight, layer)
+
+    def _finish(self, mixed: Tensor, asking: Tensor, sight: Sight, layer: int) -> Tensor:
         if sight.head_mask is not None:
             mixed = mixed * sight.head_mask[layer][:, None, None]  # the same as scaling the head's probabilities
         merged = mixed.transpose(1, 2).reshape(*asking.shape[:2], self.heads * self.head_width)
@@ -94,21 +132,23 @@ class Attention(nn.Module):
     def _split(self, value: Tensor) -> Tensor:
         return value.view(*value.shape[:2], self.heads, self.head_width).transpose(1, 2)
 
-    def _mix(self, query: Tensor, key: Tensor, content: Tensor, bias: Tensor | None, sight: Sight) -> Tensor:
+    def _mix(self, query: Tensor, key: Tensor, content: Tensor, bias: Tensor | None, sight: Sight, layer: int) -> Tensor:
         drop = self.attention_drop if self.training else 0.0
         # Plain products where probabilities are wanted or dropped (no CPU kernel drops), and where they are simply faster.
         short = query.device.type == "cpu" and torch.is_grad_enabled() and key.shape[2] <= _SHORT
-        if sight.recorded is not None or (query.device.type == "cpu" and drop > 0) or short:
-            return self._eager(query, key, content, bias, sight, drop)
+        plain = sight.recorded is not None or sight.positions.changes_values
+        if plain or (query.device.type == "cpu" and drop > 0) or short:
+            return self._eager(query, key, content, bias, sight, layer, drop)
         if bias is None and sight.mask.causal and query.shape[2] == key.shape[2]:
-            return F.scaled_dot_product_attention(query, key, content, is_causal=True, dropout_p=drop)
+            return F.scaled_dot_product_attention(query, key, content, is_causal=True, dropout_p=drop, scale=self.scale)
         allowed = sight.mask.dense(query.shape[2], key.shape[2], query.device)
         if bias is not None and allowed is not None:
             bias = bias.masked_fill(~allowed, float("-inf"))
-        return F.scaled_dot_product_attention(query, key, content, attn_mask=allowed if bias is None else bias, dropout_p=drop)
+        mask = allowed if bias is None else bias
+        return F.scaled_dot_product_attention(query, key, content, attn_mask=mask, dropout_p=drop, scale=self.scale)
 
-    def _eager(self, query: Tensor, key: Tensor, content: Tensor, bias: Tensor | None, sight: Sight, drop: float) -> Tensor:
-        scores = torch.matmul(query * (1.0 / math.sqrt(self.head_width)), key.transpose(-1, -2))  # [B, H, Tq, Tk]
+    def _eager(self, query: Tensor, key: Tensor, content: Tensor, bias: Tensor | None, sight: Sight, layer: int, drop: float) -> Tensor:
+        scores = torch.matmul(query * self.scale, key.transpose(-1, -2))  # [B, H, Tq, Tk]
         if bias is not None:
             scores = scores + bias
         allowed = sight.mask.dense(query.shape[2], key.shape[2], query.device)
@@ -118,7 +158,10 @@ class Attention(nn.Module):
         probability = scores.softmax(dim=-1)
         if sight.recorded is not None:
             sight.recorded.append(probability)
-        return torch.matmul(dropout(probability, drop, training=self.training), content)
+        probability = dropout(probability, drop, training=self.training)
+        mixed = torch.matmul(probability, content)
+        added = sight.positions.at_values(probability, sight=sight, layer=layer)
+        return mixed if added is None else mixed + added
 
     def flops(self, *, rows: int, queries: int, keys: int) -> int:
         """Of the matrix products of one forward pass, two a multiply-add."""

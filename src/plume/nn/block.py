@@ -1,9 +1,11 @@
-"""One Transformer block: attention, then a feed-forward network, each with its residual and norm."""
+"""One Transformer block: attention, then a feed-forward network, each with its residual and norm. A decoder's looks across in between."""
 
 from __future__ import annotations
 
 import enum
+from dataclasses import dataclass, field
 
+import torch
 from torch import Tensor, nn
 
 from plume.nn.activation import Activation
@@ -12,46 +14,105 @@ from plume.nn.dropout import dropout
 
 
 class Norm(enum.StrEnum):
-    """Where the layer norm stands: after the residual sum (2017, BERT) or before each sublayer (GPT-2)."""
+    """Where the norm stands: after the residual sum (2017, BERT) or before each sublayer (GPT-2)."""
 
     POST = "post"
     PRE = "pre"
 
 
+class NormKind(enum.StrEnum):
+    """LayerNorm, or only its scaling: no mean, no bias (RMS norm, arXiv:1910.07467; T5)."""
+
+    LAYER = "layer"
+    RMS = "rms"
+
+    def build(self, width: int, epsilon: float) -> nn.Module:
+        return nn.LayerNorm(width, eps=epsilon) if self is NormKind.LAYER else nn.RMSNorm(width, eps=epsilon)
+
+
+@dataclass
+class BlockCache:
+    """A block's keys and values while generating: of its own tokens, and of the source."""
+
+    own: LayerCache = field(default_factory=LayerCache)
+    source: LayerCache = field(default_factory=LayerCache)
+
+    def reorder(self, rows: Tensor) -> None:
+        self.own.reorder(rows)
+        self.source.reorder(rows)
+
+
 class FeedForward(nn.Module):
-    def __init__(self, *, width: int, inner: int, activation: Activation, drop: float) -> None:
+    def __init__(self, *, width: int, inner: int, activation: Activation, drop: float, bias: bool = True, gated: bool = False) -> None:
         super().__init__()
         self.activation = activation
         self.drop = drop
-        self.inner = nn.Linear(width, inner)
-        self.output = nn.Linear(inner, width)
+        self.inner = nn.Linear(width, inner, bias=bias)
+        self.gate = nn.Linear(width, inner, bias=bias) if gated else None  # arXiv:2002.05202: the activation gates a second product
+        self.output = nn.Linear(inner, width, bias=bias)
 
     def forward(self, value: Tensor) -> Tensor:
-        return dropout(self.output(self.activation(self.inner(value))), self.drop, training=self.training)
+        inner = self.activation(self.inner(value)) if self.gate is None else self.activation(self.gate(value)) * self.inner(value)
+        return dropout(self.output(inner), self.drop, training=self.training)
 
 
 class Block(nn.Module):
-    def __init__(self, *, attention: Attention, feed_forward: FeedForward, norm: Norm, width: int, epsilon: float) -> None:
+    def __init__(
+        self,
+        *,
+        attention: Attention,
+        feed_forward: FeedForward,
+        across: Attention | None,
+        norm: Norm,
+        kind: NormKind,
+        width: int,
+        epsilon: float,
+    ) -> None:
         super().__init__()
         self.norm = norm
         self.attention = attention
-        self.attention_norm = nn.LayerNorm(width, eps=epsilon)
+        self.attention_norm = kind.build(width, epsilon)
+        self.across = across
+        self.across_norm = kind.build(width, epsilon) if across is not None else None
         self.feed_forward = feed_forward
-        self.feed_forward_norm = nn.LayerNorm(width, eps=epsilon)
+        self.feed_forward_norm = kind.build(width, epsilon)
 
-    def forward(self, value: Tensor, *, sight: Sight, layer: int, read: Tensor | None = None, cache: LayerCache | None = None) -> Tensor:
-        """[B, T, D] to the same, or to [B, M, D] where only the positions `read` are wanted."""
-        residual = value if read is None else _pick(value, read)
+    def forward(
+        self,
+        value: Tensor,
+        *,
+        sight: Sight,
+        layer: int,
+        asking: Tensor | None = None,
+        memory: Tensor | None = None,
+        cache: BlockCache | None = None,
+    ) -> Tensor:
+        """value [B, T, D] is looked at, after `memory` [B, M, D]; `asking` [B, Q, D] looks (None: value). Returns [B, Q, D]."""
+        pre = self.norm is Norm.PRE
+        residual = value if asking is None else asking
+        seen = self.attention_norm(value) if pre else value
+        if memory is not None:
+            seen = torch.cat([self.attention_norm(memory) if pre else memory, seen], dim=1)
+        queries = residual if asking is not None or memory is not None else None
+        if pre and queries is not None:
+            queries = self.attention_norm(queries)
+        held = None if cache is None else cache.own
+        residual = self._add(residual, self.attention(seen, queries=queries, sight=sight, layer=layer, cache=held), self.attention_norm)
+        if self.across is not None and self.across_norm is not None and sight.across is not None:
+            asked = self.across_norm(residual) if pre else residual
+            held = None if cache is None else cache.source
+            residual = self._add(residual, self.across.look_across(asked, sight=sight.across, layer=layer, cache=held), self.across_norm)
+        added = self.feed_forward(self.feed_forward_norm(residual) if pre else residual)
+        return self._add(residual, added, self.feed_forward_norm)
+
+    def _add(self, residual: Tensor, added: Tensor, norm: nn.Module) -> Tensor:
+        total = residual + added
         if self.norm is Norm.PRE:
-            looked_at = self.attention_norm(value)
-            queries = None if read is None else _pick(looked_at, read)
-            residual = residual + self.attention(looked_at, queries=queries, sight=sight, layer=layer, cache=cache)
-            return residual + self.feed_forward(self.feed_forward_norm(residual))
-        queries = None if read is None else residual
-        residual = self.attention_norm(residual + self.attention(value, queries=queries, sight=sight, layer=layer, cache=cache))
-        normed: Tensor = self.feed_forward_norm(residual + self.feed_forward(residual))
+            return total
+        normed: Tensor = norm(total)
         return normed
 
 
-def _pick(value: Tensor, read: Tensor) -> Tensor:
+def pick(value: Tensor, read: Tensor) -> Tensor:
+    """[B, T, D] at [B, M] positions."""
     return value.gather(1, read[:, :, None].expand(-1, -1, value.shape[2]))

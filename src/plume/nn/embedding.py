@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -19,26 +20,31 @@ class Embedding(Part):
     width: int = 768
     segments: int = 0
     norm: bool = True
+    scaled: bool = False  # token vectors times sqrt(width), as in arXiv:1706.03762 §3.4
     dropout: float = 0.1
     epsilon: float = 1e-12
 
-    def build(self, *, vocabulary: int, positions: PositionModule) -> EmbeddingModule:
-        return EmbeddingModule(self, vocabulary=vocabulary, positions=positions)
+    def build(self, *, vocabulary: int, positions: PositionModule, token: nn.Embedding | None = None) -> EmbeddingModule:
+        """`token` shares another embedding's vectors (a decoder's with its encoder's)."""
+        return EmbeddingModule(self, token=token or nn.Embedding(vocabulary, self.width), positions=positions)
 
 
 class EmbeddingModule(nn.Module):
-    def __init__(self, part: Embedding, *, vocabulary: int, positions: PositionModule) -> None:
+    def __init__(self, part: Embedding, *, token: nn.Embedding, positions: PositionModule) -> None:
         super().__init__()
-        self.token = nn.Embedding(vocabulary, part.width)
+        self.token = token
+        self.scale = math.sqrt(part.width) if part.scaled else 1.0
         self.segment = nn.Embedding(part.segments, part.width) if part.segments else None
         self.position = positions
         self.norm = nn.LayerNorm(part.width, eps=part.epsilon) if part.norm else None
         self.dropout = Dropout(part.dropout)
 
-    def forward(self, tokens: Tensor, position: Tensor, segment: Tensor | None) -> Tensor:
+    def forward(self, tokens: Tensor, position: Tensor, segment: Tensor | None, within: Tensor | None = None) -> Tensor:
         """[B, T] ids to [B, T, E]."""
         value: Tensor = self.token(tokens)
-        at_input = self.position.at_input(position)
+        if self.scale != 1.0:
+            value = value * self.scale
+        at_input = self.position.at_input(position, within)
         if at_input is not None:
             value = value + at_input.to(value.dtype)
         if self.segment is not None:

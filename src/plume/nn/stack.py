@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -13,8 +15,9 @@ from plume.core.batch import Encoded
 from plume.core.errors import PlumeError
 from plume.core.part import Part
 from plume.nn.activation import Activation
-from plume.nn.attention import Attention, LayerCache, Sight
-from plume.nn.block import Block, FeedForward, Norm
+from plume.nn.attention import Attention, Sight
+from plume.nn.block import Block, BlockCache, FeedForward, Norm, NormKind, pick
+from plume.nn.positions.scheme import PositionModule
 
 
 class Sharing(enum.StrEnum):
@@ -37,6 +40,12 @@ class Transformer(Part):
     dropout: float = 0.1
     attention_dropout: float = 0.1
     epsilon: float = 1e-12
+    norm_kind: NormKind = NormKind.LAYER
+    key_width: int | None = None  # of a head; None: width / heads
+    bias: bool = True  # in the feed-forward products
+    attention_bias: bool = True
+    scaled: bool = True  # scores by 1/sqrt(head width); T5 leaves it out
+    gated: bool = False  # arXiv:2002.05202; T5 1.1
     initial_range: float = 0.02
     residual_scaling: bool = False  # GPT-2 §2.3: projections into the residual start 1/sqrt(2 depth) smaller
     pruned: tuple[tuple[int, ...], ...] = ()  # heads taken out, a tuple a block
@@ -45,19 +54,20 @@ class Transformer(Part):
         for name in ("width", "depth", "heads", "feed_forward"):
             if getattr(self, name) < 1:
                 raise PlumeError(f"A network needs a {name} of at least 1, not {getattr(self, name)}.")
-        if self.width % self.heads:
+        if self.key_width is None and self.width % self.heads:
             raise PlumeError(f"A width of {self.width} does not divide into {self.heads} heads.")
 
     @property
     def head_width(self) -> int:
-        return self.width // self.heads
+        return self.key_width or self.width // self.heads
 
-    def build(self, *, embedding_width: int, sharing: Sharing) -> Stack:
-        return Stack(self, embedding_width=embedding_width, sharing=sharing)
+    def build(self, *, embedding_width: int, sharing: Sharing, decoder: bool = False) -> Stack:
+        """A decoder's blocks also look at what an encoder made."""
+        return Stack(self, embedding_width=embedding_width, sharing=sharing, decoder=decoder)
 
 
 class Stack(nn.Module):
-    def __init__(self, part: Transformer, *, embedding_width: int, sharing: Sharing) -> None:
+    def __init__(self, part: Transformer, *, embedding_width: int, sharing: Sharing, decoder: bool) -> None:
         super().__init__()
         self.part = part
         self.sharing = sharing
@@ -70,14 +80,16 @@ class Stack(nn.Module):
             Block(
                 attention=attention[i % len(attention)],
                 feed_forward=feed_forward[i % len(feed_forward)],
+                across=self._attention() if decoder else None,
                 norm=part.norm,
+                kind=part.norm_kind,
                 width=part.width,
                 epsilon=part.epsilon,
             )
             for i in range(count)
         ]
         self.blocks = nn.ModuleList(blocks)
-        self.final_norm = nn.LayerNorm(part.width, eps=part.epsilon) if part.norm is Norm.PRE else None
+        self.final_norm = part.norm_kind.build(part.width, part.epsilon) if part.norm is Norm.PRE else None
         if any(part.pruned) and sharing in (Sharing.ALL, Sharing.ATTENTION):
             raise PlumeError("Heads cannot be pruned block by block where all blocks share one attention.")
         for layer, heads in enumerate(part.pruned):
@@ -92,11 +104,15 @@ class Stack(nn.Module):
             head_width=part.head_width,
             drop=part.dropout,
             attention_drop=part.attention_dropout,
+            bias=part.attention_bias,
+            scaled=part.scaled,
         )
 
     def _feed_forward(self) -> FeedForward:
         part = self.part
-        return FeedForward(width=part.width, inner=part.feed_forward, activation=part.activation, drop=part.dropout)
+        return FeedForward(
+            width=part.width, inner=part.feed_forward, activation=part.activation, drop=part.dropout, bias=part.bias, gated=part.gated
+        )
 
     def block(self, layer: int) -> Block:
         block = self.blocks[layer % len(self.blocks)]
@@ -109,43 +125,94 @@ class Stack(nn.Module):
         *,
         sight: Sight,
         read: Tensor | None = None,
-        cache: list[LayerCache] | None = None,
+        seen: int | None = None,
+        memory: Sequence[Tensor] | None = None,
+        cache: list[BlockCache] | None = None,
         keep_layers: bool = False,
     ) -> Encoded:
-        """[B, T, E] embeddings to [B, T, D], or [B, M, D] at the positions `read`."""
+        """[B, T, E] embeddings to [B, T, D], or [B, M, D] at the positions `read`.
+
+        `seen`: only the first so many are looked at, the others only look (a query stream). `memory`: a layer's earlier inputs each.
+        """
         if self.project is not None:
             value = self.project(value)
+        sight.positions.prepare(sight)
         layers = [value]
         last = self.part.depth - 1
         for layer in range(self.part.depth):
-            wanted = read if layer == last else None
-            seen = sight if wanted is None else self._narrowed(sight, wanted, value.shape[1])
-            held = cache[layer] if cache is not None else None
+            content = value if seen is None else value[:, :seen]
+            asking = None if seen is None else value
+            sees = sight
+            if layer == last and read is not None:
+                asking, sees = pick(value, read), self._narrowed(sight, read, content.shape[1])
+                sees.positions.prepare(sees)
             block = self.block(layer)
+            given: dict[str, Any] = {
+                "sight": sees,
+                "layer": layer,
+                "asking": asking,
+                "memory": None if memory is None else memory[layer],
+                "cache": None if cache is None else cache[layer],
+            }
             if self.checkpointing and self.training:
-                value = checkpoint(block, value, sight=seen, layer=layer, read=wanted, cache=held, use_reentrant=False)
+                value = checkpoint(block, content, **given, use_reentrant=False)
             else:
-                value = block(value, sight=seen, layer=layer, read=wanted, cache=held)
+                value = block(content, **given)
             if layer == last and self.final_norm is not None:
                 value = self.final_norm(value)
             if keep_layers:
                 layers.append(value)
         return Encoded(last=value, layers=tuple(layers) if keep_layers else (), attention=tuple(sight.recorded or ()))
 
-    def flops(self, *, rows: int, time: int, read: int | None = None) -> int:
-        """Of the matrix products of one forward pass, two a multiply-add."""
+    def flops(
+        self,
+        *,
+        rows: int,
+        time: int,
+        positions: PositionModule,
+        read: int | None = None,
+        seen: int | None = None,
+        memory: int = 0,
+        source: int = 0,
+    ) -> int:
+        """Of the matrix products of one forward pass, two a multiply-add. `source` is the length a decoder looks at."""
         part = self.part
         total = 0 if self.project is None else 2 * rows * time * self.project.in_features * part.width
+        keys = (time if seen is None else seen) + memory
         for layer in range(part.depth):
             queries = time if read is None or layer < part.depth - 1 else read
-            total += self.block(layer).attention.flops(rows=rows, queries=queries, keys=time)
-            total += 2 * rows * queries * 2 * part.width * part.feed_forward
+            block = self.block(layer)
+            total += block.attention.flops(rows=rows, queries=queries, keys=keys)
+            total += positions.flops(rows=rows, queries=queries, keys=keys, before=memory)
+            if block.across is not None and source:
+                total += block.across.flops(rows=rows, queries=queries, keys=source)
+            total += 2 * rows * queries * (3 if part.gated else 2) * part.width * part.feed_forward
         return total
+
+    def step_flops(
+        self,
+        *,
+        rows: int,
+        time: int,
+        positions: PositionModule,
+        read: int | None = None,
+        seen: int | None = None,
+        memory: int = 0,
+        source: int = 0,
+    ) -> int:
+        """Of a training step: forward, and twice that backward, but for the position scheme's products with what is fixed."""
+        size = {"rows": rows, "keys": (time if seen is None else seen) + memory, "before": memory}
+        last = time if read is None else read
+        fixed = (self.part.depth - 1) * positions.fixed_flops(queries=time, **size) + positions.fixed_flops(queries=last, **size)
+        forward = self.flops(rows=rows, time=time, positions=positions, read=read, seen=seen, memory=memory, source=source)
+        return 3 * forward - fixed
 
     @staticmethod
     def _narrowed(sight: Sight, read: Tensor, length: int) -> Sight:
         position = sight.query_position.expand(len(read), -1).gather(1, read)
-        return replace(sight, mask=sight.mask.rows(read, length), query_position=position)
+        segment = None if sight.query_segment is None else sight.query_segment.expand(len(read), -1).gather(1, read)
+        # What a scheme shared was made for all queries.
+        return replace(sight, mask=sight.mask.rows(read, length), query_position=position, query_segment=segment, in_order=False, shared={})
 
     @torch.no_grad()
     def initialise(self) -> None:
@@ -167,3 +234,5 @@ def initialise(module: nn.Module, spread: float) -> None:
                 nn.init.zeros_(part.bias)
         elif isinstance(part, nn.Embedding):
             nn.init.normal_(part.weight, std=spread)
+        elif isinstance(part, PositionModule):
+            part.initialise(spread)

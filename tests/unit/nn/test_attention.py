@@ -13,7 +13,7 @@ from plume.core.batch import Batch, Order
 from plume.nn.attention import Attention, LayerCache, Sight
 from plume.nn.positions.rotary import Rotary
 from plume.nn.positions.scheme import PositionModule
-from plume.nn.visibility import mask_of, ranks, visible
+from plume.nn.visibility import Mask, mask_of, ranks, visible
 
 ROWS, TIME, WIDTH, HEADS = 3, 9, 16, 4
 LENGTH = torch.tensor([9, 5, 2])
@@ -31,7 +31,8 @@ def batch(order: Order, *, padded: bool = False, documents: bool = False) -> Bat
     )
 
 
-BATCHES = [batch(order, padded=padded, documents=documents) for order in Order for padded in (False, True) for documents in (False, True)]
+ORDERS = (Order.FULL, Order.CAUSAL, Order.RANKED)  # the others reach the network as ranks
+BATCHES = [batch(order, padded=padded, documents=documents) for order in ORDERS for padded in (False, True) for documents in (False, True)]
 NAMES = [f"{b.order}-{'padded' if b.length is not None else 'full'}-{'documents' if b.document is not None else 'one'}" for b in BATCHES]
 every_batch = pytest.mark.parametrize("made", BATCHES, ids=NAMES)
 
@@ -39,8 +40,8 @@ every_batch = pytest.mark.parametrize("made", BATCHES, ids=NAMES)
 class Slope(PositionModule):
     """A bias at the scores, other for each head, as ALiBi and T5 have."""
 
-    def at_scores(self, query: Tensor, query_position: Tensor, key_position: Tensor) -> Tensor:
-        distance = (query_position[:, :, None] - key_position[:, None, :]).to(query.dtype)
+    def at_scores(self, query: Tensor, *, sight: Sight, layer: int) -> Tensor:
+        distance = (sight.query_position[:, :, None] - sight.key_position[:, None, :]).to(query.dtype)
         return torch.arange(1, query.shape[1] + 1, dtype=query.dtype)[None, :, None, None] * -0.1 * distance[:, None]
 
 
@@ -85,8 +86,7 @@ def close(ours: Tensor, theirs: Tensor) -> None:
 @pytest.mark.parametrize("positions", [PositionModule(), Slope()], ids=["plain", "bias"])
 def test_eager_and_fused_are_the_formula(attention: Attention, values: Any, made: Batch, positions: PositionModule) -> None:
     value = values(ROWS, TIME)
-    position = torch.arange(TIME)[None]
-    bias = positions.at_scores(torch.zeros(ROWS, HEADS, TIME, 1, dtype=torch.float64), position, position)
+    bias = positions.at_scores(torch.zeros(ROWS, HEADS, TIME, 1, dtype=torch.float64), sight=sight(made, positions), layer=0)
     expected, probabilities = by_formula(attention, value, made, bias=bias)
     recorded: list[Tensor] = []
     with torch.no_grad():
@@ -174,7 +174,9 @@ def test_a_cache_moves_its_rows() -> None:
 
 
 @pytest.mark.parametrize(
-    "positions", [PositionModule(), Slope(), Rotary().build(width=WIDTH, head_width=4)], ids=["plain", "bias", "rotary"]
+    "positions",
+    [PositionModule(), Slope(), Rotary().build(width=WIDTH, heads=HEADS, head_width=4, depth=1)],
+    ids=["plain", "bias", "rotary"],
 )
 def test_step_by_step_with_a_cache_is_the_whole_at_once(attention: Attention, values: Any, positions: PositionModule) -> None:
     value, made, cache = values(ROWS, TIME), batch(Order.CAUSAL), LayerCache()
@@ -183,7 +185,7 @@ def test_step_by_step_with_a_cache_is_the_whole_at_once(attention: Attention, va
     for length in (4, 1, 3, 1):
         now = slice(done, done + length)
         step = Sight(
-            mask=type(mask_of(made))(causal=length > 1),
+            mask=Mask(causal=length > 1),
             positions=positions,
             query_position=torch.arange(TIME)[None, now],
             key_position=torch.arange(done + length)[None],
@@ -191,3 +193,40 @@ def test_step_by_step_with_a_cache_is_the_whole_at_once(attention: Attention, va
         with torch.no_grad():
             close(attention(value[:, now], queries=None, sight=step, layer=0, cache=cache), whole[:, now])
         done += length
+
+
+def test_a_bounded_cache_keeps_the_last() -> None:
+    cache = LayerCache()
+    given = torch.arange(2 * 1 * 5 * 1.0).view(2, 1, 5, 1)
+    cache.extend(given, -given)
+    cache.keep_last(9)
+    assert cache.length == 5
+    cache.keep_last(2)
+    more = torch.full((2, 1, 1, 1), 50.0)
+    key, value = cache.extend(more, more)
+    assert torch.equal(key, torch.cat([given[:, :, 3:], more], dim=2))
+    assert torch.equal(value, torch.cat([-given[:, :, 3:], more], dim=2))
+
+
+def test_looking_across_is_the_formula_and_keys_are_made_once(attention: Attention, values: Any) -> None:
+    """Without positions, whatever the scheme; the second step finds the source's keys in the cache."""
+    asking, source = values(ROWS, 4), values(ROWS, TIME, seed=7)
+    keys = torch.arange(TIME) < LENGTH[:, None]
+    heads = [linear(given).view(ROWS, -1, HEADS, 4).transpose(1, 2) for linear, given in
+             ((attention.query, asking), (attention.key, source), (attention.value, source))]  # fmt: skip
+    scores = (heads[0] @ heads[1].transpose(-1, -2) / 2).masked_fill(~keys[:, None, None], float("-inf"))
+    expected = attention.output((scores.softmax(-1) @ heads[2]).transpose(1, 2).flatten(2))
+    seen = Sight(
+        mask=Mask(allowed=keys[:, None, None]),
+        positions=Slope(),
+        query_position=torch.arange(4)[None],
+        key_position=torch.arange(TIME)[None],
+        source=source,
+    )
+    close(attention.look_across(asking, sight=seen, layer=0), expected)
+    cache = LayerCache()
+    with torch.no_grad():
+        close(attention.look_across(asking[:, :1], sight=seen, layer=0, cache=cache), expected[:, :1])
+        seen.source = torch.zeros_like(source)  # not looked at again
+        close(attention.look_across(asking[:, 1:], sight=seen, layer=0, cache=cache), expected[:, 1:])
+    assert cache.length == TIME

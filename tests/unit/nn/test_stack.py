@@ -6,13 +6,17 @@ from typing import Any
 
 import pytest
 import torch
+from torch.utils.flop_counter import FlopCounterMode
 
 from plume.core.batch import Batch, Order
 from plume.core.errors import PlumeError
 from plume.core.part import part_from_json, replace
+from plume.nn.attention import Sight
 from plume.nn.block import Norm
 from plume.nn.positions.rotary import Rotary
+from plume.nn.positions.scheme import PositionModule
 from plume.nn.stack import Sharing, Stack, Transformer, initialise
+from plume.nn.visibility import Mask
 
 WIDTH, DEPTH, HEADS, INNER = 16, 3, 4, 24
 ATTENTION = 4 * (WIDTH * WIDTH + WIDTH)
@@ -82,7 +86,8 @@ def test_pruning_heads_is_masking_them(stack_of: Any, values: Any, run: Any, nor
         close(run(pruned, value, batch).last, run(whole, value, batch, head_mask=factors).last)
     one_head = 3 * (WIDTH * 4 + 4) + 4 * WIDTH
     assert count(whole) - count(pruned) == 3 * one_head
-    assert whole.flops(rows=2, time=6) - pruned.flops(rows=2, time=6) == 3 * 2 * 2 * (4 * 6 * WIDTH * 4 + 2 * 6 * 6 * 4)
+    size = {"rows": 2, "time": 6, "positions": PositionModule()}
+    assert whole.flops(**size) - pruned.flops(**size) == 3 * 2 * 2 * (4 * 6 * WIDTH * 4 + 2 * 6 * 6 * 4)
 
 
 def test_one_head_of_a_block_must_stay(stack_of: Any) -> None:
@@ -123,7 +128,7 @@ def test_recomputing_gives_the_same_gradients(stack_of: Any, values: Any, run: A
 @pytest.mark.parametrize("order", [Order.FULL, Order.CAUSAL])
 def test_reading_some_positions_gives_their_states(stack_of: Any, values: Any, run: Any, norm: Norm, order: Order) -> None:
     stack, value = stack_of(norm=norm), values(2, 6)
-    rotary = Rotary().build(width=WIDTH, head_width=WIDTH // HEADS)
+    rotary = Rotary().build(width=WIDTH, heads=HEADS, head_width=WIDTH // HEADS, depth=DEPTH)
     read = torch.tensor([[5, 0, 2], [3, 3, 1]])
     whole = run(stack, value, full(2, 6, order=order), positions=rotary).last
     close(
@@ -174,3 +179,48 @@ def test_first_weights_have_the_papers_spread() -> None:
 def test_heads_must_divide_the_width() -> None:
     with pytest.raises(PlumeError, match="does not divide into 5 heads"):
         Transformer(width=16, heads=5)
+
+
+@pytest.mark.parametrize("norm", list(Norm))
+def test_a_memory_of_earlier_inputs_is_the_longer_input(stack_of: Any, values: Any, run: Any, norm: Norm) -> None:
+    """Read left to right, what came before gives the same states whether it is read again or remembered."""
+    stack, value, first = stack_of(norm=norm), values(2, 7), 3
+    whole = run(stack, value, full(2, 7, order=Order.CAUSAL), keep_layers=True)
+    position = torch.arange(7)[None]
+    later = Sight(
+        mask=Mask(causal=True), positions=PositionModule(), query_position=position[:, first:], key_position=position, before=first
+    )
+    found = stack(value[:, first:], sight=later, memory=[layer[:, :first] for layer in whole.layers[:-1]]).last
+    close(found, whole.last[:, first:])
+
+
+@pytest.mark.parametrize("norm", list(Norm))
+def test_those_that_only_look_change_nothing_for_the_others(stack_of: Any, values: Any, run: Any, norm: Norm) -> None:
+    """A second stream: it looks at the first `seen`, and a stream that asks as they do gets what they get."""
+    stack, value = stack_of(norm=norm), values(2, 5)
+    whole = run(stack, value, full(2, 5)).last
+    position = torch.arange(8)[None] % 5
+    sight = Sight(mask=Mask(), positions=PositionModule(), query_position=position, key_position=position[:, :5])
+    found = stack(torch.cat([value, value[:, :3]], dim=1), sight=sight, seen=5).last
+    close(found, torch.cat([whole, whole[:, :3]], dim=1))
+
+
+@pytest.mark.parametrize("gated", [False, True])
+@pytest.mark.parametrize(("read", "seen", "memory", "source"), [(None, None, 0, 0), (2, None, 3, 0), (None, 5, 3, 0), (None, None, 0, 4)])
+def test_flops_are_those_counted(gated: bool, read: int | None, seen: int | None, memory: int, source: int) -> None:
+    """Forward, and three times that with the backward pass."""
+    part = Transformer(width=WIDTH, depth=2, heads=HEADS, feed_forward=INNER, dropout=0.0, attention_dropout=0.0, gated=gated, key_width=6)
+    stack = part.build(embedding_width=8, sharing=Sharing.NONE, decoder=source > 0)
+    value = torch.randn(2, 6, 8, requires_grad=True)
+    query, key = torch.arange(6)[None], torch.arange((seen or 6) + memory)[None]
+    sight = Sight(mask=Mask(), positions=PositionModule(), query_position=query, key_position=key)
+    if source:
+        looked_at = torch.randn(2, source, WIDTH, requires_grad=True)
+        sight.across = Sight(mask=Mask(), positions=PositionModule(), query_position=query, key_position=key, source=looked_at)
+    expected = stack.flops(rows=2, time=6, positions=PositionModule(), read=read, seen=seen, memory=memory, source=source)
+    with FlopCounterMode(display=False) as counter:
+        wanted = None if read is None else torch.tensor([[0, 1], [2, 5]])
+        out = stack(value, sight=sight, read=wanted, seen=seen, memory=[torch.randn(2, memory, WIDTH)] * 2 if memory else None).last
+        assert counter.get_total_flops() == expected
+        out.sum().backward()
+    assert counter.get_total_flops() == 3 * expected

@@ -20,7 +20,7 @@ def batches() -> list[Batch]:
     tokens = torch.zeros(3, TIME, dtype=torch.long)
     return [
         Batch(tokens=tokens, order=order, rank=RANK if order is Order.RANKED else None, length=length, document=document)
-        for order, length, document in itertools.product(Order, (None, LENGTHS), (None, DOCUMENT))
+        for order, length, document in itertools.product((Order.FULL, Order.CAUSAL, Order.RANKED), (None, LENGTHS), (None, DOCUMENT))
     ]
 
 
@@ -91,3 +91,19 @@ def test_a_causal_mask_with_cached_keys_is_the_lower_right_corner() -> None:
 def test_strict_sight_leaves_out_the_query_itself() -> None:
     rank = torch.tensor([[0, 1, 1]])
     assert visible(query=rank, key=rank, strict=True).int().tolist() == [[[0, 0, 0], [1, 0, 0], [1, 0, 0]]]
+
+
+def test_a_mask_after_a_memory_shows_all_of_it() -> None:
+    for batch in batches():
+        mask = mask_of(batch)
+        dense = mask.after(2, 3, TIME).dense(TIME, TIME + 2, torch.device("cpu"))
+        allowed = torch.ones(3, 1, TIME, TIME + 2, dtype=torch.bool) if dense is None else dense.expand(3, 1, TIME, -1)
+        assert allowed[..., :2].all()
+        assert torch.equal(allowed[:, 0, :, 2:], written_out(mask))
+
+
+def test_a_key_with_an_end_is_seen_only_before_it() -> None:
+    """MPNet's mask copy of the token of rank r stands in for it until r: by rank 0 … 2, copies ending at 1 and at 2."""
+    query, key, until = torch.tensor([[0, 1, 2]]), torch.tensor([[0, 1, -1, -1]]), torch.tensor([[9, 9, 1, 2]])
+    assert visible(query=query, key=key, until=until).int().tolist() == [[[1, 0, 1, 1], [1, 1, 0, 1], [1, 1, 0, 0]]]
+    assert visible(query=query, key=key, until=until, strict=True).int().tolist() == [[[0, 0, 1, 1], [1, 0, 1, 1], [1, 1, 0, 1]]]

@@ -15,7 +15,7 @@ class LearnedPositions(PositionModule):
         self.offset = offset
         self.table = nn.Embedding(rows, width)
 
-    def at_input(self, position: Tensor) -> Tensor:
+    def at_input(self, position: Tensor, within: Tensor | None) -> Tensor:
         found: Tensor = self.table(position + self.offset)
         return found
 
@@ -27,5 +27,5 @@ class Learned(PositionScheme):
     longest: int = 512
     offset: int = 0
 
-    def build(self, *, width: int, head_width: int) -> PositionModule:
+    def build(self, *, width: int, heads: int, head_width: int, depth: int, causal: bool = False) -> PositionModule:
         return LearnedPositions(rows=self.longest + self.offset, width=width, offset=self.offset)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from plume.nn.positions.scheme import PositionModule, PositionScheme
+
+if TYPE_CHECKING:
+    from plume.nn.attention import Sight
 
 
 def _turn(value: Tensor, position: Tensor, frequency: Tensor) -> Tensor:
@@ -23,9 +27,9 @@ class RotaryPositions(PositionModule):
         super().__init__()
         self.frequency = base ** (-torch.arange(0, head_width, 2, dtype=torch.float64) / head_width)
 
-    def at_query_key(self, query: Tensor, key: Tensor, query_position: Tensor, key_position: Tensor) -> tuple[Tensor, Tensor]:
+    def at_query_key(self, query: Tensor, key: Tensor, *, sight: Sight, layer: int) -> tuple[Tensor, Tensor]:
         frequency = self.frequency.to(query.device)
-        return _turn(query, query_position, frequency), _turn(key, key_position, frequency)
+        return _turn(query, sight.query_position, frequency), _turn(key, sight.key_position[:, -key.shape[2] :], frequency)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,5 +37,5 @@ class Rotary(PositionScheme):
     longest: int | None = None
     base: float = 10000.0
 
-    def build(self, *, width: int, head_width: int) -> PositionModule:
+    def build(self, *, width: int, heads: int, head_width: int, depth: int, causal: bool = False) -> PositionModule:
         return RotaryPositions(head_width=head_width, base=self.base)

@@ -3,35 +3,64 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 from torch import Tensor, nn
 
 from plume.core.part import Part
 
+if TYPE_CHECKING:
+    from plume.nn.attention import Sight
+
 
 class PositionModule(nn.Module):
-    """The network side of a scheme."""
+    """The network side of a scheme. `layer` is the block that asks; what is the same for all blocks belongs in `sight.shared`."""
 
-    def at_input(self, position: Tensor) -> Tensor | None:
-        """[B or 1, T, E] to add to the token embeddings."""
+    changes_values: ClassVar[bool] = False  # at_values needs the probabilities written out: no fused kernel
+
+    def prepare(self, sight: Sight) -> None:
+        """Fill `sight.shared`, before the first block: one that is recomputed for its gradient must find it as it was."""
+
+    def at_input(self, position: Tensor, within: Tensor | None) -> Tensor | None:
+        """[B or 1, T, E] to add to the token embeddings; `within` is a second position inside a span (GLM)."""
         return None
 
-    def at_query_key(self, query: Tensor, key: Tensor, query_position: Tensor, key_position: Tensor) -> tuple[Tensor, Tensor]:
-        """Queries and keys [B, H, T, D/H] changed before their product; a cached key has been through here already."""
+    def at_query_key(self, query: Tensor, key: Tensor, *, sight: Sight, layer: int) -> tuple[Tensor, Tensor]:
+        """Queries and keys [B, H, T, D/H] changed before their product; a cached key has been through here already.
+
+        The keys are the last ones of `sight.key_position`.
+        """
         return query, key
 
-    def at_scores(self, query: Tensor, query_position: Tensor, key_position: Tensor) -> Tensor | None:
-        """[B or 1, H, Tq, Tk] to add to the scores; `query` is as it was before at_query_key."""
+    def at_scores(self, query: Tensor, *, sight: Sight, layer: int) -> Tensor | None:
+        """[B or 1, H, Tq, Tk] to add to the scaled scores; `query` is as it was before at_query_key."""
         return None
+
+    def at_values(self, probability: Tensor, *, sight: Sight, layer: int) -> Tensor | None:
+        """[B, H, Tq, D/H] to add to the mixed values; `probability` is [B, H, Tq, Tk]."""
+        return None
+
+    def flops(self, *, rows: int, queries: int, keys: int, before: int = 0) -> int:
+        """Of this scheme's own matrix products in one block's forward pass; `before` keys stand before all queries."""
+        return 0
+
+    def fixed_flops(self, *, rows: int, queries: int, keys: int, before: int = 0) -> int:
+        """Those of them with a side that learns nothing: their backward pass costs them once, not twice."""
+        return 0
+
+    def initialise(self, spread: float) -> None:
+        """First values of parameters that are neither linear layers nor embeddings."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PositionScheme(Part):
     """Declares a scheme; `longest` is the longest input it can place (None: any)."""
 
+    per_head: ClassVar[bool] = False  # it has something for each head, so heads can neither be pruned nor differ between networks
     longest: int | None = 512
 
-    def build(self, *, width: int, head_width: int) -> PositionModule:
+    def build(self, *, width: int, heads: int, head_width: int, depth: int, causal: bool = False) -> PositionModule:
+        """`width` is the embedding's; `causal` says that no query of this stack looks ahead (T5 then buckets one side only)."""
         raise NotImplementedError
 
 
@@ -41,5 +70,5 @@ class NoPositions(PositionScheme):
 
     longest: int | None = None
 
-    def build(self, *, width: int, head_width: int) -> PositionModule:
+    def build(self, *, width: int, heads: int, head_width: int, depth: int, causal: bool = False) -> PositionModule:
         return PositionModule()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import math
 from dataclasses import dataclass
 
@@ -11,22 +12,32 @@ from torch import Tensor
 from plume.nn.positions.scheme import PositionModule, PositionScheme
 
 
+class Columns(enum.StrEnum):
+    """How sines and cosines stand: in turn, as the paper writes them, or in two halves, as its code and most others do."""
+
+    IN_TURN = "in_turn"
+    HALVES = "halves"
+
+
 class SinusoidalPositions(PositionModule):
-    def __init__(self, *, width: int) -> None:
+    def __init__(self, *, width: int, columns: Columns) -> None:
         super().__init__()
+        self.columns = columns
         # Not a buffer: it follows from the width, so it does not belong in a checkpoint.
         self.frequency = torch.exp(torch.arange(0, width, 2, dtype=torch.float64) * (-math.log(10000.0) / width))
 
-    def at_input(self, position: Tensor) -> Tensor:
+    def at_input(self, position: Tensor, within: Tensor | None) -> Tensor:
         angle = position[..., None].double() * self.frequency.to(position.device)
-        return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(-2)  # the embedding casts it to its own type
+        sines = [angle.sin(), angle.cos()]  # the embedding casts them to its own type
+        return torch.cat(sines, dim=-1) if self.columns is Columns.HALVES else torch.stack(sines, dim=-1).flatten(-2)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sinusoidal(PositionScheme):
-    """Even columns sine, odd columns cosine, wavelengths from 2π to 10000·2π."""
+    """Sine and cosine, wavelengths from 2π to 10000·2π."""
 
     longest: int | None = None
+    columns: Columns = Columns.IN_TURN
 
-    def build(self, *, width: int, head_width: int) -> PositionModule:
-        return SinusoidalPositions(width=width)
+    def build(self, *, width: int, heads: int, head_width: int, depth: int, causal: bool = False) -> PositionModule:
+        return SinusoidalPositions(width=width, columns=self.columns)
