@@ -29,16 +29,18 @@ def pretrain(
     corpus: str | Path | Sequence[str | Path],
     out: str | Path,
     budget: str = "10m",
+    objectives: Sequence[str] = (),
     overrides: Sequence[str] = (),
     quiet: bool = False,
     **settings: Any,
 ) -> LanguageModel:
     """Pre-train `recipe` on `corpus` and return the model; everything is in `out`.
 
-    `overrides` are parts by dotted path, as --set takes them ("network.depth=4"). `settings` are those of the command line: seed, tokenizer,
-    init, accumulate, precision, device, workers, save_every, log_every, shard, recompute, tensorboard.
+    `objectives` replace the recipe's own, with weights ("masked_lm=1", "sentence_order=0.5"). `overrides` are parts by dotted path, as --set
+    takes them ("network.depth=4"). `settings` are those of the command line: seed, tokenizer, init, accumulate, precision, device, workers,
+    save_every, log_every, shard, recompute, tensorboard.
     """
-    made = make_settings(recipe, corpus=corpus, budget=budget, overrides=overrides, **settings)
+    made = make_settings(recipe, corpus=corpus, budget=budget, objectives=objectives, overrides=overrides, **settings)
     return load(runs.start(made, Path(out), quiet=quiet).folder)
 
 

@@ -17,7 +17,7 @@ _LATIN_A_TOKEN, _HAN_A_TOKEN = 4.0, 1.0
 
 
 def run(
-    corpus: Annotated[list[Path], typer.Argument(help="Text or JSONL, plain or .gz, or a folder of such.")],
+    corpus: Annotated[list[Path], typer.Argument(help="Text or JSONL, plain or .gz, or a folder of such; or pairs: a .tsv, or two aligned files.")],
     probe: Annotated[bool, typer.Option(help="Measure how fast this machine trains (a few seconds).")] = True,
 ) -> None:
     """Say what is in a corpus, what is wrong with it, and what it is enough for."""
@@ -25,8 +25,12 @@ def run(
 
     from plume.data.corpus import Corpus
     from plume.data.doctor import examine
+    from plume.data.pair_files import are_pairs
 
     console = Console(highlight=False, soft_wrap=True)
+    if are_pairs(corpus):
+        _pairs(console, corpus)
+        return
     with Console(stderr=True).status("reading …"):
         found = examine(corpus)
     _counts(console, found)
@@ -42,6 +46,27 @@ def run(
         Corpus(corpus).require_trainable()
     if probe:
         _advice(console, found)
+
+
+def _pairs(console: Console, corpus: list[Path]) -> None:
+    from rich.table import Table
+
+    from plume.data.pair_doctor import examine_pairs
+
+    found = examine_pairs(corpus)
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for name, value in (
+        ("pairs", f"{found.pairs:,}"),
+        ("languages", " and ".join(found.languages)),
+        ("words a side", f"{found.words[0]:.1f} and {found.words[1]:.1f}"),
+        ("duplicates", f"{found.duplicates:,}"),
+        ("both sides the same", f"{found.same:,}"),
+        ("lengths that do not go together", f"{found.unlikely:,}"),
+    ):
+        table.add_row(name, value)
+    console.print(table)
+    for warning in found.warnings:
+        console.print(f"- {warning}", markup=False)
 
 
 def _counts(console: Console, found: Examination) -> None:

@@ -19,6 +19,7 @@ def run(
     beams: Annotated[int, typer.Option(help="Beam search with so many beams.")] = 1,
     samples: Annotated[int, typer.Option(help="Write so many texts.")] = 1,
     seed: Annotated[int, typer.Option(help="The same seed writes the same text.")] = 0,
+    code: Annotated[str | None, typer.Option(help="A control code (CTRL): a label of the corpus that the model was trained on.")] = None,
 ) -> None:
     """Go on with a text."""
     import plume
@@ -35,5 +36,6 @@ def run(
                 greedy=greedy,
                 beams=beams,
                 seed=seed + number,
+                code=code,
             )
         )

@@ -9,14 +9,25 @@ import typer
 
 
 def run(
-    recipe: Annotated[str | None, typer.Argument(help="A family or family/size, such as bert/tiny; see 'plume recipes'.")] = None,
+    recipe: Annotated[
+        str | None,
+        typer.Argument(help="A family or family/size, such as bert/tiny (see 'plume recipes'), or a file of your own: my_recipe.py."),
+    ] = None,
     corpus: Annotated[list[Path] | None, typer.Option(help="Text or JSONL, plain or .gz, or a folder of such; may be repeated.")] = None,
     out: Annotated[Path | None, typer.Option(help="The model directory to make.")] = None,
     budget: Annotated[str | None, typer.Option(help="10m, 2h, 500steps, 5e6tokens or 1e14flops.  [default: 10m]")] = None,
     resume: Annotated[Path | None, typer.Option(help="Go on with this run; with --budget, up to a new total.")] = None,
+    objective: Annotated[
+        list[str] | None,
+        typer.Option(help="Train on this objective, with a weight: masked_lm=1; may be repeated, and replaces the recipe's own."),
+    ] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", help="Change a part: network.depth=4, training.peak=5e-4 …")] = None,
     tokenizer: Annotated[Path | None, typer.Option(help="Use this tokenizer.json, vocab.txt or run instead of training one.")] = None,
     init: Annotated[Path | None, typer.Option(help="Start from this model's weights and tokeniser.")] = None,
+    lexicon: Annotated[
+        Path | None,
+        typer.Option(help="Phrases and entities, one a line, for recipes that hide them whole (ernie); without it they are mined."),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Fixes first weights, masks, order and dropout.")] = 0,
     accumulate: Annotated[int, typer.Option(help="Compute the batch in so many parts, to save memory.")] = 1,
     precision: Annotated[str, typer.Option(help="auto, fp32, bf16 or fp16.")] = "auto",
@@ -36,14 +47,15 @@ def run(
     from plume.train.settings import make_settings
 
     if resume is not None:
-        if recipe is not None or corpus or out is not None or set_:
+        if recipe is not None or corpus or out is not None or set_ or objective:
             raise PlumeError("--resume takes the run's own recipe, corpus and settings: give only --budget with it.")
         finished = runs.resume(resume, budget=None if budget is None else Budget.parse(budget), quiet=quiet)
     else:
         if recipe is None or not corpus or out is None:
             raise PlumeError("Say what to train, on what, and where to: plume pretrain bert/tiny --corpus corpus.txt --out runs/bert")
         settings = make_settings(
-            recipe, corpus=corpus, budget=budget or "10m", overrides=set_ or [], seed=seed, tokenizer=tokenizer, init=init, accumulate=accumulate,
+            recipe, corpus=corpus, budget=budget or "10m", objectives=objective or [], overrides=set_ or [], seed=seed,
+            tokenizer=tokenizer, init=init, lexicon=lexicon, accumulate=accumulate,
             precision=precision, device=device, workers=workers, save_every=save_every, log_every=log_every, shard=shard, recompute=recompute,
             tensorboard=tensorboard,
         )  # fmt: skip

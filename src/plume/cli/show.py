@@ -9,23 +9,30 @@ import typer
 
 
 def run(
-    recipe: Annotated[str, typer.Argument(help="A family or family/size, such as albert/base.")],
+    recipe: Annotated[str, typer.Argument(help="A family or family/size, such as albert/base, or a recipe file.")],
     against: Annotated[str | None, typer.Option(help="Show only what differs from this recipe.")] = None,
+    objective: Annotated[list[str] | None, typer.Option(help="Give it these objectives, with weights: masked_lm=1")] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", help="Change a part first: network.depth=4")] = None,
+    visibility: Annotated[bool, typer.Option("--visibility", help="Draw who sees whom, in a row of each kind of batch.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the recipe as recipe.json would hold it.")] = False,
 ) -> None:
-    """Show a recipe part by part, or how it differs from another."""
+    """Show a recipe part by part, how it differs from another, or who sees whom in it."""
     from rich.console import Console
     from rich.table import Table
 
     from plume.core.part import describe, differences
-    from plume.recipes import _catalog as catalog
+    from plume.recipes._own import changed
+    from plume.train.settings import named
 
-    chosen = catalog.recipe(recipe)
-    for assignment in set_ or []:
-        chosen = chosen.override(assignment)
+    chosen = changed(named(recipe), objectives=objective or [], overrides=set_ or [])
     if as_json:
         print(json.dumps(chosen.to_json(), ensure_ascii=False, indent=2))
+        return
+    if visibility:
+        from plume.train.diagram import diagrams
+
+        for name, picture in diagrams(chosen).items():
+            print(f"{name}\n\n{picture}\n")
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
     if against is None:
@@ -34,7 +41,7 @@ def run(
         for name, value in vars(chosen).items():
             table.add_row(name, describe(value))
     else:
-        other = catalog.recipe(against)
+        other = named(against)
         for title in ("part", f"{other.name}/{other.size}", f"{chosen.name}/{chosen.size}"):
             table.add_column(title, overflow="fold")
         for difference in differences(other, chosen):

@@ -15,6 +15,8 @@ class Order(enum.StrEnum):
 
     FULL = "full"
     CAUSAL = "causal"
+    REVERSED = "reversed"  # right to left; the data side writes it as rank
+    PREFIX = "prefix"  # segment 0 sees itself, segment 1 reads left to right after it (UniLM); written as rank
     RANKED = "ranked"
 
 
@@ -26,11 +28,13 @@ class Target:
     value: Array  # [N]
     slot: Array | None = None  # [N] into B*M: the same positions among those that the batch says are `read`
     whole: bool = False  # every position is asked about, in order: nothing to pick
+    context: Array | None = None  # [N, K] other positions that the head reads, like `index` or, where there is one, like `slot` (span ends)
+    feature: Array | None = None  # [N] what else the head is told of each (the place inside a span)
 
     def map(self, change: Callable[[Array], Array]) -> Target:
-        return Target(
-            index=change(self.index), value=change(self.value), slot=None if self.slot is None else change(self.slot), whole=self.whole
-        )
+        """The same target with `change` applied to each array."""
+        arrays = {name: value for name, value in vars(self).items() if name != "whole" and value is not None}
+        return replace(self, **{name: change(value) for name, value in arrays.items()})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,11 +43,17 @@ class Batch:
     length: Array | None = None  # [B] tokens before the padding; None: no row is padded
     order: Order = Order.FULL
     rank: Array | None = None  # [B, T] a query sees the keys of rank <= its own; only for RANKED
+    until: Array | None = None  # [B, T] and of these only keys whose `until` is above its own rank (MPNet's mask copies); None: all
     document: Array | None = None  # [B, T] and only those of its own document; None: one document a row
     position: Array | None = None  # [B, T]; None: 0, 1, 2 …
+    within: Array | None = None  # [B, T] GLM's second position, inside a span; None: all 0
     segment: Array | None = None  # [B, T]; None: all 0
     read: Array | None = None  # [B, M] the positions that heads read; None: all. The last block computes only these
+    query: Array | None = None  # [B, M] the tokens that a query stream shows at the positions read; None: it shows nothing
     labels: dict[str, Target] = field(default_factory=dict)  # by objective
+    source: Batch | None = None  # what the encoder reads, where this is a decoder's batch
+    stream: int | None = None  # these rows go on where the last batch of the same stream ended: there is memory to use
+    begins: bool = False  # … but not here: the stream starts anew
 
     def map(self, change: Callable[[Array], Array]) -> Batch:
         """The same batch with `change` applied to each array (to torch, to a device)."""
@@ -52,7 +62,9 @@ class Batch:
             value = getattr(self, item.name)
             if item.name == "labels":
                 value = {name: target.map(change) for name, target in value.items()}
-            elif value is not None and item.name != "order":
+            elif item.name == "source":
+                value = None if value is None else value.map(change)
+            elif value is not None and item.name not in ("order", "stream", "begins"):
                 value = change(value)
             changed[item.name] = value
         return replace(self, **changed)
@@ -63,5 +75,7 @@ class Encoded:
     """What a network hands to the heads."""
 
     last: Array  # [B, T or M, D]
+    source: Batch | None = None  # what the encoder read, where this is a decoder's
+    read: Array | None = None  # [B, S, D] and what it made of it, for heads that copy
     layers: tuple[Array, ...] = ()  # embedding output and each block's, kept on demand
     attention: tuple[Array, ...] = ()  # [B, H, T, T] a block, kept on demand

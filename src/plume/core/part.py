@@ -12,7 +12,7 @@ import importlib
 import pkgutil
 import types
 import typing
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Self
 
 from plume.core.errors import PlumeError, suggest
@@ -133,10 +133,9 @@ def _parse(text: str, hint: Any, assignment: str) -> Any:
 
 
 def _evaluate(node: ast.expr, hint: Any, assignment: str) -> Any:
-    """Literals, tuples, bare words, and calls of part classes that live beside the field's own type. Never arbitrary code."""
+    """Literals, tuples, bare words, and calls of parts that live beside the field's own type. Never arbitrary code."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.args:
-        kind = _part_class(node.func.id, hint, assignment)
-        hints = _hints(kind)
+        kind, hints = _maker(node.func.id, hint, assignment)
         for keyword in node.keywords:
             if keyword.arg not in hints:
                 raise PlumeError(f"In '{assignment}': {node.func.id} has no field '{keyword.arg}'; {suggest(str(keyword.arg), hints)}.")
@@ -169,14 +168,27 @@ def _family(base: type[Part]) -> Iterator[type[Part]]:
         waiting += kind.__subclasses__()
 
 
-def _part_class(name: str, hint: Any, assignment: str) -> type[Part]:
-    known: dict[str, type[Part]] = {}
+def _maker(name: str, hint: Any, assignment: str) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """What a name in a setting calls, and the fields it takes: a part's class, or a declaration such as masked_lm(…)."""
+    known: dict[str, Callable[..., Any]] = {}
     for base in (hint, *typing.get_args(hint)):
         if isinstance(base, type) and issubclass(base, Part):
             known |= {kind.__name__: kind for kind in _family(base) if dataclasses.is_dataclass(kind)}
+            known |= _declarations(base)
     if name not in known:
         raise PlumeError(f"In '{assignment}': no part called '{name}' fits here; {suggest(name, known)}.")
-    return known[name]
+    made = known[name]
+    if isinstance(made, type):
+        return made, _hints(made)
+    return made, {field: kind for field, kind in typing.get_type_hints(made).items() if field != "return"}
+
+
+def _declarations(base: type[Part]) -> dict[str, Callable[..., Any]]:
+    """Functions that return such a part, each in a file of its name in the same folder."""
+    package = importlib.import_module(base.__module__.rpartition(".")[0])
+    names = [info.name for info in pkgutil.iter_modules(package.__path__) if not info.name.startswith("_")]
+    made = {name: getattr(importlib.import_module(f"{package.__name__}.{name}"), name, None) for name in names}
+    return {name: found for name, found in made.items() if callable(found)}
 
 
 def _decode(hint: Any, value: Any, where: str) -> Any:

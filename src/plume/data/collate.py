@@ -124,6 +124,7 @@ class Collator:
     token_objectives: tuple[str, ...]
     other_objectives: tuple[tuple[str, str], ...] = ()  # objective, and which of the noise's further questions it answers
     sentence_objectives: tuple[str, ...] = ()
+    row_objectives: tuple[str, ...] = ()  # those of them that read every token of the row
     reads_last: bool = False  # the class token stands last (XLNet)
     narrow: bool = True  # say which positions are read, so that the last block may skip the others
 
@@ -143,6 +144,9 @@ class Collator:
             place = aim.length - 1 if self.reads_last else np.zeros(batch, np.int64)
             first = Target(index=np.arange(batch, dtype=np.int64) * time + place, value=rows.label)
             labels |= dict.fromkeys(self.sentence_objectives, first)
+            if self.row_objectives:
+                context = np.arange(batch * time, dtype=np.int64).reshape(batch, time)
+                labels |= dict.fromkeys(self.row_objectives, replace(first, context=context, feature=aim.length))
         segment = aim.segment
         if segment is None and rows.segment is not None and aim.source is None:
             segment = rows.segment[:, :time]

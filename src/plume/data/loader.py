@@ -19,6 +19,7 @@ from plume.core.seeds import Draws
 from plume.data.collate import Collator, Frame, gather
 from plume.data.layout import Layout, Plan
 from plume.data.store import Store
+from plume.noise.rows import Rows
 from plume.noise.spelling import Spelling
 from plume.text.tokenizer import Tokenizer
 
@@ -101,8 +102,11 @@ class Reader:
         """The batch at the cursor, or this process's share of its rows."""
         plan, batches = self.plan(cursor.epoch)
         index = batches[cursor.step][share]
-        rows = replace(gather(self.store, plan, index, self.frame, self.special), spelling=self.spelling)
-        return self.collator(rows, Draws(seed=self.seed, epoch=cursor.epoch, index=index))
+        return self.collator(self.rows_of(plan, index), Draws(seed=self.seed, epoch=cursor.epoch, index=index))
+
+    def rows_of(self, plan: Plan, index: NDArray[np.int64]) -> Rows:
+        """The text of these rows, before any noise."""
+        return replace(gather(self.store, plan, index, self.frame, self.special), spelling=self.spelling)
 
     def following(self, cursor: Cursor) -> Cursor:
         _, batches = self.plan(cursor.epoch)

@@ -34,8 +34,10 @@ def examine_pairs(paths: str | Path | Sequence[str | Path]) -> PairExamination:
     corpus = Corpus(paths, kind=CorpusKind.PAIRS)
     lengths: list[tuple[int, int]] = []
     seen, same = DuplicateCounter(), 0
+    languages: tuple[str, ...] = ()
     for document in corpus.documents():
         source, target = document.paragraphs
+        languages = languages or document.languages or ()
         lengths.append((count_words(source), count_words(target)))
         seen.add(f"{source}\t{target}")
         same += source == target
@@ -45,7 +47,7 @@ def examine_pairs(paths: str | Path | Sequence[str | Path]) -> PairExamination:
     found = {
         "files": corpus.files,
         "pairs": len(lengths),
-        "languages": corpus.census().languages,
+        "languages": languages,
         "words": tuple(size.mean(0).tolist()) if len(size) else (0.0, 0.0),
         "duplicates": seen.duplicates(),
         "same": same,

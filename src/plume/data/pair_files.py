@@ -26,6 +26,13 @@ class PairFile:
     languages: tuple[str, str] = UNNAMED
 
 
+def are_pairs(paths: Sequence[Path]) -> bool:
+    """Do the files look like pairs: a table, or two files that differ in a language's code alone?"""
+    if all(path.name.removesuffix(".gz").endswith(".tsv") for path in paths):
+        return True
+    return len(paths) == 2 and paths[0].with_suffix("") == paths[1].with_suffix("") and all(_CODE.fullmatch(p.suffix[1:]) for p in paths)
+
+
 def read_pairs(sources: Sequence[PairFile]) -> Iterator[Document]:
     """Every pair, in order; a line without two sides raises."""
     for source in sources:

@@ -82,7 +82,8 @@ class Translations(Layout):
             turned = {Direction.FORWARD: 0.0, Direction.BACKWARD: 1.0, Direction.EITHER: 0.5}[self.direction]
             swap = (generator.random(len(start)) < turned)[:, None]
             start, end, language = (np.where(swap, sides[:, ::-1], sides) for sides in (start, end, language))
-        return Plan(start=start, end=end, language=language)
+        # Encoder and decoder are told apart by the format's segments, which languages would take the place of.
+        return Plan(start=start, end=end, language=None if self.fit is Fit.APART else language)
 
     def _size(self, sides: tuple[Offsets, Offsets]) -> Offsets:
         length = sides[1] - sides[0]

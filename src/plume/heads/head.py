@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import Tensor, nn
 
@@ -26,7 +27,7 @@ class Loss:
     total: Tensor
     count: Tensor | int
     correct: Tensor | None = None
-    positive: Tensor | None = None  # answers of class 1, where there are two: their share is what guessing knows
+    classes: Tensor | None = None  # [C] how often each class was right, where there are few: guessing knows their shares
 
 
 class HeadModule(nn.Module):
@@ -38,15 +39,39 @@ class HeadModule(nn.Module):
         dense = [part.in_features * part.out_features for part in self.modules() if isinstance(part, nn.Linear)]
         return 2 * predictions * sum(dense)
 
+    def source_flops(self, *, rows: int, queries: int, source: int) -> int:
+        """Of those that a head makes besides for a decoder's rows, whatever is asked (it looks at the source again: PALM)."""
+        return 0
+
     def logits(self, hidden: Tensor) -> Tensor:
         """[..., D] to [..., classes]."""
         raise NotImplementedError
 
+    def log_probabilities(self, encoded: Encoded) -> Tensor:
+        """[B, T, V] of what a decoder writes."""
+        return precise(self.logits(encoded.last)).log_softmax(-1)
+
+    def next_scores(self, encoded: Encoded) -> Tensor:
+        """[B, V] log-probabilities at the last position, for generation."""
+        return precise(self.logits(encoded.last[:, -1])).log_softmax(-1)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Head(Part):
+    reads_rows: ClassVar[bool] = False  # a sentence's from all of its tokens, not from the first alone
+
+    @property
+    def needs_equal_widths(self) -> bool:
+        """Does it hold the network's states against token vectors as they are?"""
+        return False
+
     def build(self, dims: Dims) -> HeadModule:
         raise NotImplementedError
+
+
+def precise(scores: Tensor) -> Tensor:
+    """In single precision at least, for a softmax."""
+    return scores.float() if scores.dtype.itemsize < 4 else scores
 
 
 def at(encoded: Encoded, target: Target) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -38,5 +39,5 @@ class SentenceClassificationModule(HeadModule):
     def loss(self, encoded: Encoded, target: Target) -> Loss:
         scores = self.logits(at(encoded, target))
         total = F.cross_entropy(scores.float() if scores.dtype.itemsize < 4 else scores, target.value, reduction="sum")
-        positive = (target.value == 1).sum() if scores.shape[-1] == 2 else None
-        return Loss(total=total, count=len(target.value), correct=(scores.detach().argmax(-1) == target.value).sum(), positive=positive)
+        classes = torch.bincount(target.value, minlength=scores.shape[-1])
+        return Loss(total=total, count=len(target.value), correct=(scores.detach().argmax(-1) == target.value).sum(), classes=classes)

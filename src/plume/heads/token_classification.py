@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -36,6 +37,5 @@ class BinaryTokenClassificationModule(HeadModule):
     def loss(self, encoded: Encoded, target: Target) -> Loss:
         scores = self.logits(at(encoded, target))
         total = F.binary_cross_entropy_with_logits(scores, target.value.to(scores.dtype), reduction="sum")
-        return Loss(
-            total=total, count=len(target.value), correct=((scores.detach() > 0) == target.value.bool()).sum(), positive=target.value.sum()
-        )
+        correct = ((scores.detach() > 0) == target.value.bool()).sum()
+        return Loss(total=total, count=len(target.value), correct=correct, classes=torch.bincount(target.value, minlength=2))

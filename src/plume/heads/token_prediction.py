@@ -1,7 +1,8 @@
-"""Token prediction: the one head of masked, causal, prefix and permuted language modelling."""
+"""Token prediction: the one head of masked, causal, prefix and permuted language modelling, of denoising and translation."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -20,8 +21,15 @@ class TokenPrediction(Head):
 
     transform: bool = True
     bias: bool = True
+    tied: bool = True  # false: weights of its own (T5 1.1)
+    scaled: bool = False  # states by 1/sqrt(width) before the product (T5, where the weights are tied)
+    smoothing: float = 0.0  # of the labels, in training only (arXiv:1706.03762 §5.4)
     activation: Activation = Activation.GELU
     epsilon: float = 1e-12
+
+    @property
+    def needs_equal_widths(self) -> bool:
+        return self.tied and not self.transform
 
     def build(self, dims: Dims) -> TokenPredictionModule:
         return TokenPredictionModule(self, dims)
@@ -31,16 +39,17 @@ class TokenPredictionModule(HeadModule):
     def __init__(self, part: TokenPrediction, dims: Dims) -> None:
         super().__init__()
         vocabulary, embedding_width = dims.token.weight.shape
-        self.token = dims.token
-        self.activation = part.activation
+        self.part = part
+        self.token = dims.token if part.tied else nn.Embedding(vocabulary, dims.width)
+        self.scale = 1.0 / math.sqrt(dims.width) if part.scaled else 1.0
         self.dense = nn.Linear(dims.width, embedding_width) if part.transform else None
         self.norm = nn.LayerNorm(embedding_width, eps=part.epsilon) if part.transform else None
         self.bias = nn.Parameter(torch.zeros(vocabulary)) if part.bias else None
 
     def transform(self, hidden: Tensor) -> Tensor:
         if self.dense is None or self.norm is None:
-            return hidden
-        transformed: Tensor = self.norm(self.activation(self.dense(hidden)))
+            return hidden if self.scale == 1.0 else hidden * self.scale
+        transformed: Tensor = self.norm(self.part.activation(self.dense(hidden)))
         return transformed
 
     def logits(self, hidden: Tensor) -> Tensor:
@@ -50,10 +59,13 @@ class TokenPredictionModule(HeadModule):
         return super().flops(predictions) + 2 * predictions * self.token.weight.numel()
 
     def loss(self, encoded: Encoded, target: Target) -> Loss:
-        hidden = at(encoded, target)
-        if not torch.is_grad_enabled():  # measuring: accuracy is wanted too
+        return self.loss_of(at(encoded, target), target)
+
+    def loss_of(self, hidden: Tensor, target: Target) -> Loss:
+        """From [N, D] states, one for each answer."""
+        if not torch.is_grad_enabled():  # measuring: accuracy is wanted too, and the plain loss
             scores = self.logits(hidden)
             total = F.cross_entropy(scores, target.value, reduction="sum")
             return Loss(total=total, count=len(target.value), correct=(scores.argmax(-1) == target.value).sum())
-        total = linear_cross_entropy(self.transform(hidden), self.token.weight, self.bias, target.value)
+        total = linear_cross_entropy(self.transform(hidden), self.token.weight, self.bias, target.value, smoothing=self.part.smoothing)
         return Loss(total=total, count=len(target.value))

@@ -25,8 +25,16 @@ def config_of(recipe: Recipe, bridge: Bridge, *, vocabulary: int, tokenizer: Tok
     return config | bridge.to_config(recipe) | ({} if tokenizer is None else _token_ids(recipe, tokenizer))
 
 
-def _token_ids(recipe: Recipe, tokenizer: Tokenizer) -> dict[str, int]:
-    ids = {"pad_token_id": tokenizer.pad}
+def _token_ids(recipe: Recipe, tokenizer: Tokenizer) -> dict[str, int | None]:
+    ids: dict[str, int | None] = {"pad_token_id": tokenizer.pad}
+    form = tokenizer.format
+    if recipe.assembly.decodes:  # what transformers' generate() starts and ends with; it must not end a text that is cut
+        return ids | {
+            "bos_token_id": tokenizer.begin,
+            "decoder_start_token_id": tokenizer.id(form.start or form.separator),
+            "eos_token_id": tokenizer.id(form.end or form.separator),
+            "forced_eos_token_id": None,
+        }
     if any(objective.noise and objective.noise.order is Order.CAUSAL for objective in recipe.objectives):
         begin = tokenizer.separator if tokenizer.begin is None else tokenizer.begin
         ids |= {"bos_token_id": begin, "eos_token_id": tokenizer.separator}
@@ -49,7 +57,9 @@ def export(model: Model, tokenizer: Tokenizer, out: Path) -> None:
 
 
 def _fill(folder: Path, model: Model, tokenizer: Tokenizer, bridge: Bridge) -> None:
-    state = state_of(model)
+    state = {
+        name: value for name, value in state_of(model).items() if not any(name.startswith(f"{module}.") for module in bridge.unmatched)
+    }
     second = {name: value for name, value in state.items() if bridge.second is not None and bridge.second.keys.knows(name)}
     body = {name: value for name, value in state.items() if bridge.keys.knows(name)}
     if lost := sorted(set(state) - set(body) - set(second)):
@@ -67,10 +77,10 @@ def _write(folder: Path, recipe: Recipe, tokenizer: Tokenizer, bridge: Bridge, s
     write_json(folder / "config.json", config_of(recipe, bridge, vocabulary=len(state["embedding.token.weight"]), tokenizer=tokenizer))
     save_weights(folder / WEIGHTS, theirs)
     tokenizer.save(folder / TOKENIZER)
-    write_json(folder / "tokenizer_config.json", _tokenizer_config(recipe, tokenizer))
+    write_json(folder / "tokenizer_config.json", _tokenizer_config(recipe, tokenizer, bridge))
 
 
-def _tokenizer_config(recipe: Recipe, tokenizer: Tokenizer) -> dict[str, Any]:
+def _tokenizer_config(recipe: Recipe, tokenizer: Tokenizer, bridge: Bridge) -> dict[str, Any]:
     form = tokenizer.format
     roles = {
         "pad_token": form.pad,
@@ -86,7 +96,7 @@ def _tokenizer_config(recipe: Recipe, tokenizer: Tokenizer) -> dict[str, Any]:
         "tokenizer_class": "PreTrainedTokenizerFast",
         "model_max_length": longest if longest is not None else int(1e30),
         "model_input_names": ["input_ids", "token_type_ids", "attention_mask"]
-        if recipe.embedding.segments > 1
+        if recipe.embedding.segments > 1 and bridge.token_types
         else ["input_ids", "attention_mask"],
         **{role: token for role, token in roles.items() if token is not None},
     }

@@ -153,7 +153,7 @@ def fitted(recipe: Recipe, state: State) -> tuple[Recipe, list[str]]:
         expected = [name for name, _ in recipe.assembly.build(recipe, vocabulary=8).named_parameters()]
     kept = []
     for objective in recipe.objectives:
-        own = [name for name in expected if name.startswith(f"heads.{objective.name}.")]
+        own = [name for name in expected if name.startswith(f"heads.{objective.head_of or objective.name}.")]
         if all(name in state for name in own):
             kept.append(objective)
         else:

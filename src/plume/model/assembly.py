@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,21 @@ class Assembly(Part):
     @property
     def generates(self) -> bool:
         """Is there a generator whose samples another network judges?"""
+        return False
+
+    @property
+    def decodes(self) -> bool:
+        """Is there a decoder that writes after an encoder has read?"""
+        return False
+
+    @property
+    def streams(self) -> bool:
+        """Is there a second stream that predicts?"""
+        return False
+
+    @property
+    def writes(self) -> bool:
+        """Can that stream go on with a text, at a place that nothing marks?"""
         return False
 
     def build(self, recipe: Recipe, *, vocabulary: int) -> Model:
@@ -57,3 +73,49 @@ class GeneratorDiscriminator(Assembly):
         from plume.model.electra import Electra
 
         return Electra(recipe, vocabulary=vocabulary, generator=self.generator(recipe.network))
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncoderDecoder(Assembly):
+    """An encoder reads, a decoder writes (arXiv:1706.03762); token vectors are shared. `depth` is the decoder's, if it differs."""
+
+    depth: int | None = None
+
+    @property
+    def decodes(self) -> bool:
+        return True
+
+    def decoder(self, network: Transformer) -> Transformer:
+        return replace(network, depth=self.depth or network.depth, pruned=())
+
+    def build(self, recipe: Recipe, *, vocabulary: int) -> Model:
+        from plume.model.encoder_decoder import EncoderDecoderModel
+
+        return EncoderDecoderModel(recipe, vocabulary=vocabulary, decoder=self.decoder(recipe.network))
+
+
+class QueryStart(enum.StrEnum):
+    """What the query stream is at the input: one learned vector (XLNet §2.3), or what is shown there: masks with their positions (MPNet)."""
+
+    LEARNED = "learned"
+    MASK = "mask"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoStreams(Assembly):
+    """XLNet (arXiv:1906.08237 §2.3): beside the content stream a query stream, which knows a target's place but not the target."""
+
+    query: QueryStart = QueryStart.LEARNED
+
+    @property
+    def streams(self) -> bool:
+        return True
+
+    @property
+    def writes(self) -> bool:
+        return self.query is QueryStart.LEARNED
+
+    def build(self, recipe: Recipe, *, vocabulary: int) -> Model:
+        from plume.model.two_streams import TwoStreamModel
+
+        return TwoStreamModel(recipe, vocabulary=vocabulary, query=self.query)

@@ -21,6 +21,8 @@ class Bridge:
     to_config: Callable[[Recipe], Config]
     from_config: Callable[[Config], Recipe]
     second: Bridge | None = None  # a second network in a folder of its own (ELECTRA's generator)
+    token_types: bool = True  # segments are their token_type_ids; XLM's are languages, which no tokeniser knows
+    unmatched: tuple[str, ...] = ()  # our modules that transformers has no place for: they stay behind on export
 
     def architecture(self, recipe: Recipe) -> str:
         """The smallest class that holds all heads the recipe has and this network carries."""

@@ -40,7 +40,8 @@ class Electra(Model):
         total = super().flops(replace(batch, read=None))
         if self.generator is not None:
             rows, time = batch.tokens.shape
-            total += 3 * self.generator.flops(rows=rows, time=time, read=None if batch.read is None else batch.read.shape[1])
+            read = None if batch.read is None else batch.read.shape[1]
+            total += self.generator.step_flops(rows=rows, time=time, read=read, positions=self.embedding.position)
             drawn = [o.name for o in self.recipe.objectives if o.answers is Answers.NOISE and o.name in batch.labels]
             total += sum(self.head(name).flops(len(batch.labels[name].value)) for name in drawn)
         return total

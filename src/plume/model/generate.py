@@ -1,4 +1,4 @@
-"""Left-to-right generation with a key/value cache: greedy, sampling, beam search."""
+"""Writing token after token: greedy, sampling, beam search. How a family comes to its next scores is its writer's business."""
 
 from __future__ import annotations
 
@@ -7,11 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from plume.core.batch import Batch, Order
 from plume.core.errors import PlumeError
-from plume.heads.head import HeadModule
-from plume.model.model import Model
-from plume.nn.attention import LayerCache
+from plume.model.writers import Writer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,44 +40,43 @@ class Sampling:
         return scores
 
 
+@dataclass(frozen=True, order=True)
+class Written:
+    """One way to go on; `score` is the mean log-probability of its tokens, the stop included."""
+
+    score: float
+    tokens: tuple[int, ...]
+
+
 @torch.inference_mode()
-def generate_tokens(model: Model, head: HeadModule, prompt: list[int], *, room: int, stop: int, sampling: Sampling) -> list[int]:
-    """At most `room` tokens after the prompt, up to but without `stop`."""
+def write(writer: Writer, *, room: int, stop: int, sampling: Sampling) -> list[int]:
+    """At most `room` tokens, up to but without `stop`."""
     if sampling.beams > 1:
-        return _beam(model, head, prompt, room=room, stop=stop, beams=sampling.beams)
-    device = next(model.parameters()).device
-    generator = torch.Generator(device=device).manual_seed(sampling.seed)
-    cache = [LayerCache() for _ in range(model.recipe.network.depth)]
+        return list(beam_search(writer, room=room, stop=stop, beams=sampling.beams)[0].tokens)
+    generator = torch.Generator(device=writer.device).manual_seed(sampling.seed)
     written: list[int] = []
-    step = torch.tensor([prompt], device=device)
+    scores = writer.first()
     while len(written) < room:
-        scores = _next_scores(model, head, step, cache)[0]
         if sampling.greedy:
-            token = int(scores.argmax())
+            token = int(scores[0].argmax())
         else:
-            token = int(torch.multinomial(sampling.narrow(scores).softmax(-1), 1, generator=generator))
+            token = int(torch.multinomial(sampling.narrow(scores[0]).softmax(-1), 1, generator=generator))
         if token == stop:
             break
         written.append(token)
-        step = torch.tensor([[token]], device=device)
+        if len(written) < room:
+            scores = writer.go_on(torch.tensor([token], device=writer.device))
     return written
 
 
-def _next_scores(model: Model, head: HeadModule, tokens: Tensor, cache: list[LayerCache]) -> Tensor:
-    """[B, V] log-scores of the token after the new ones [B, T]; earlier ones are in the cache."""
-    encoded = model.encode(Batch(tokens=tokens, order=Order.CAUSAL), cache=cache)
-    return head.logits(encoded.last[:, -1]).float().log_softmax(-1)
-
-
-def _beam(model: Model, head: HeadModule, prompt: list[int], *, room: int, stop: int, beams: int) -> list[int]:
-    """The likeliest continuation found, by mean log-probability of its tokens; finished ones wait, the others go on."""
-    device = next(model.parameters()).device
-    cache = [LayerCache() for _ in range(model.recipe.network.depth)]
-    scores = _next_scores(model, head, torch.tensor([prompt], device=device), cache)
+@torch.inference_mode()
+def beam_search(writer: Writer, *, room: int, stop: int, beams: int) -> list[Written]:
+    """The likeliest ways to go on that were found, best first; finished ones wait while the others go on."""
+    scores = writer.first()
     vocabulary = scores.shape[-1]
-    total = torch.zeros(1, device=device)
-    written: list[list[int]] = [[]]
-    finished: list[tuple[float, list[int]]] = []
+    total = torch.zeros(1, device=writer.device)
+    written: list[tuple[int, ...]] = [()]
+    finished: list[Written] = []
     for _ in range(room):
         candidates = (total[:, None] + scores).flatten()
         best = candidates.topk(min(2 * beams, len(candidates)))
@@ -90,20 +86,20 @@ def _beam(model: Model, head: HeadModule, prompt: list[int], *, room: int, stop:
         for value, flat in zip(best.values.tolist(), best.indices.tolist(), strict=True):
             row, token = divmod(flat, vocabulary)
             if token == stop:
-                finished.append((value / (len(written[row]) + 1), written[row]))
+                finished.append(Written(value / (len(written[row]) + 1), written[row]))
             elif len(rows) < beams:
                 rows.append(row)
                 tokens.append(token)
                 kept.append(value)
-        written = [written[row] + [token] for row, token in zip(rows, tokens, strict=True)]
-        total = torch.tensor(kept, device=device)
+        written = [(*written[row], token) for row, token in zip(rows, tokens, strict=True)]
+        total = torch.tensor(kept, device=writer.device)
         # A running beam can still win while its mean is above the best finished one.
-        if len(finished) >= beams and max(finished)[0] >= max(value / len(text) for value, text in zip(kept, written, strict=True)):
+        running = [Written(value / len(text), text) for value, text in zip(kept, written, strict=True)]
+        if len(finished) >= beams and max(finished).score >= max(running).score:
             break
         if len(written[0]) == room:
             break
-        for held in cache:
-            held.reorder(torch.tensor(rows, device=device))
-        scores = _next_scores(model, head, torch.tensor(tokens, device=device)[:, None], cache)
-    running = [(value / max(len(text), 1), text) for value, text in zip(total.tolist(), written, strict=True)]
-    return max(finished + running)[1]
+        writer.reorder(torch.tensor(rows, device=writer.device))
+        scores = writer.go_on(torch.tensor(tokens, device=writer.device))
+    running = [Written(value / max(len(text), 1), text) for value, text in zip(total.tolist(), written, strict=True)]
+    return sorted(finished + running, reverse=True)[:beams]

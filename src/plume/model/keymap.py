@@ -6,7 +6,7 @@ A `*` stands for a layer number. A rule names a module, and carries every tensor
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import torch
@@ -29,24 +29,34 @@ def _fill(pattern: str, numbers: Iterable[str]) -> str:
     return pattern
 
 
+def _named(pattern: str, found: tuple[tuple[str, ...], str]) -> str:
+    """The tensor of another module at the same place."""
+    return _fill(pattern, found[0]) + found[1]
+
+
 @dataclass(frozen=True)
 class Rename:
     ours: str
     theirs: str
     transposed: bool = False  # GPT-2 keeps its matrices input-first
+    axes: int = 0  # of length one, which theirs has in front (XLNet's mask_emb)
+    beside: str | None = None  # written only where this module of ours is there too (T5's gate, which gives its neighbour another name)
 
     def read(self, theirs: State, ours: State) -> set[str]:
-        return self._move(theirs, ours, self.theirs, self.ours)
+        return self._move(theirs, ours, self.theirs, self.ours, lambda value: value[(0,) * self.axes])
 
     def write(self, ours: State, theirs: State) -> set[str]:
-        return self._move(ours, theirs, self.ours, self.theirs)
+        wanted = ours
+        if self.beside is not None:
+            wanted = {key: value for key, value in ours.items() if (found := _match(self.ours, key)) and _named(self.beside, found) in ours}
+        return self._move(wanted, theirs, self.ours, self.theirs, lambda value: value[(None,) * self.axes])
 
-    def _move(self, source: State, target: State, from_pattern: str, to_pattern: str) -> set[str]:
+    def _move(self, source: State, target: State, from_pattern: str, to_pattern: str, shape: Callable[[Tensor], Tensor]) -> set[str]:
         used = set()
         for key, value in source.items():
             if found := _match(from_pattern, key):
                 numbers, leaf = found
-                target[_fill(to_pattern, numbers) + leaf] = value.t() if self.transposed and value.ndim == 2 else value
+                target[_fill(to_pattern, numbers) + leaf] = value.t() if self.transposed and value.ndim == 2 else shape(value)
                 used.add(key)
         return used
 
@@ -81,26 +91,64 @@ class Fused:
 
 
 @dataclass(frozen=True)
+class Headed:
+    """A matrix that they keep as [width, heads, head width] (XLNet). Ours maps the width to the heads, or with `output` the heads to it.
+
+    `heads` names a tensor of ours that is [heads, head width], so that writing knows them; the rule that moves it comes later.
+    """
+
+    ours: str
+    theirs: str
+    heads: str
+    output: bool = False
+
+    def read(self, theirs: State, ours: State) -> set[str]:
+        used = set()
+        for key, value in theirs.items():
+            if found := _match(self.theirs, key):
+                flat = value.reshape(value.shape[0], -1)
+                ours[_fill(self.ours, found[0]) + ".weight"] = flat if self.output else flat.t()
+                used.add(key)
+        return used
+
+    def write(self, ours: State, theirs: State) -> set[str]:
+        used = set()
+        for key, value in ours.items():
+            if found := _match(self.ours, key):
+                shape = ours[_fill(self.heads, found[0])].shape
+                flat = value if self.output else value.t()
+                theirs[_fill(self.theirs, found[0])] = flat.reshape(flat.shape[0], *shape)
+                used.add(key)
+        return used
+
+
+@dataclass(frozen=True)
 class KeyMap:
-    rules: tuple[Rename | Fused, ...]
+    rules: tuple[Rename | Fused | Headed, ...]
     copies: tuple[tuple[str, str], ...] = ()  # (their copy, their original): tied tensors that older files repeat
     ignored: tuple[str, ...] = ()  # buffers that carry nothing
+    zero: tuple[str, ...] = ()  # buffers that carry nothing as long as they are zero (BART's final_logits_bias)
 
     def knows(self, ours: str) -> bool:
         """Does a rule name this parameter of ours?"""
-        patterns = [pattern for rule in self.rules for pattern in ((rule.ours,) if isinstance(rule, Rename) else rule.ours)]
+        patterns = [pattern for rule in self.rules for pattern in (rule.ours if isinstance(rule, Fused) else (rule.ours,))]
         return any(_match(pattern, ours) for pattern in patterns)
 
     def apply(self, theirs: State) -> State:
         """Their names to ours; a tensor that no rule names is an error."""
-        left = {key: value for key, value in theirs.items() if not any(_match(pattern, key) for pattern in self.ignored)}
+        passed = (*self.ignored, *self.zero)
+        left = {key: value for key, value in theirs.items() if not any(_match(pattern, key) for pattern in passed)}
+        for key in self.zero:
+            if key in theirs and bool(theirs[key].any()):
+                raise PlumeError(f"'{key}' is not zero in this checkpoint, and this family has no place for it.")
         for copy, original in self.copies:
             if copy in left and original in left:
-                if not torch.equal(left[copy], left[original]):
+                if torch.equal(left[copy], left[original]):
+                    del left[copy]
+                elif not any(rule.read({copy: left[copy]}, {}) for rule in self.rules):
                     raise PlumeError(
                         f"'{copy}' differs from '{original}': this checkpoint was trained without tying them, which is not supported."
                     )
-                del left[copy]
         ours: State = {}
         for rule in self.rules:
             for key in rule.read(left, ours):

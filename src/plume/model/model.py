@@ -2,42 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 from torch import Tensor, nn
 
-from plume.core.batch import Batch, Encoded
+from plume.core.batch import Batch, Encoded, Order
 from plume.core.errors import PlumeError
 from plume.heads.head import Dims, HeadModule, Loss
+from plume.model.memory import States
 from plume.model.recipe import Recipe
-from plume.nn.attention import LayerCache, Sight
-from plume.nn.embedding import positions_of
+from plume.nn.attention import Sight
+from plume.nn.block import BlockCache
+from plume.nn.embedding import EmbeddingModule, positions_of
 from plume.nn.pooling import Pooler
-from plume.nn.stack import Stack, initialise
+from plume.nn.positions.scheme import PositionModule
+from plume.nn.stack import Stack, Transformer, initialise
 from plume.nn.visibility import Mask, mask_of
 from plume.objectives._objective import Answers, Objective
 
 
 class Model(nn.Module):
-    """One embedding, one stack, a head for each objective.
+    """One embedding, one stack, a head for each objective or for several.
 
-    Parameters are saved by `named_parameters`, which names a shared or tied tensor once.
+    Parameters are saved by `named_parameters`, which names a shared or tied tensor once. `memories` are what streams of text left behind,
+    by stream; they belong to a run and not to the model.
     """
 
     def __init__(self, recipe: Recipe, *, vocabulary: int) -> None:
         super().__init__()
         self.recipe = recipe
         width, network = recipe.embedding.width, recipe.network
-        positions = recipe.positions.build(width=width, head_width=network.head_width)
-        self.embedding = recipe.embedding.build(vocabulary=vocabulary, positions=positions)
+        orders = {Order.FULL if kind.noise.target.decoder else kind.noise.order for kind in recipe.kinds}  # an encoder reads both ways
+        self.embedding = recipe.embedding.build(vocabulary=vocabulary, positions=self._positions(network, causal=orders == {Order.CAUSAL}))
         self.stack = network.build(embedding_width=width, sharing=recipe.sharing)
         self.pooler = Pooler(network.width) if recipe.pooler else None
-        self.heads = nn.ModuleDict({objective.name: self._head(objective) for objective in recipe.objectives})
+        self.memories: dict[int, States] = {}
+        self.heads = nn.ModuleDict({one.name: self._head(one) for one in recipe.objectives if one.head_of is None})
+        self._head_names = {objective.name: objective.head_of or objective.name for objective in recipe.objectives}
+
+    def _positions(self, network: Transformer, *, causal: bool = False) -> PositionModule:
+        recipe = self.recipe
+        return recipe.positions.build(
+            width=recipe.embedding.width, heads=network.heads, head_width=network.head_width, depth=network.depth, causal=causal
+        )
 
     def _head(self, objective: Objective) -> HeadModule:
         return objective.head.build(Dims(width=self.recipe.network.width, token=self.embedding.token, pooler=self.pooler))
 
     def head(self, name: str) -> HeadModule:
-        head = self.heads[name]
+        """The one that answers this objective, its own or another's."""
+        head = self.heads[self._head_names[name]]
         assert isinstance(head, HeadModule)
         return head
 
@@ -46,12 +62,16 @@ class Model(nn.Module):
             torch.manual_seed(seed)
             initialise(self, self.recipe.network.initial_range)
             for part in self.modules():
-                if isinstance(part, Stack):
+                if isinstance(part, Stack | EmbeddingModule):
                     part.initialise()
 
     @property
     def vocabulary(self) -> int:
         return self.embedding.token.num_embeddings
+
+    def new_cache(self) -> list[BlockCache]:
+        """An empty cache for generation, one for each block that writes."""
+        return [BlockCache() for _ in range(self.stack.part.depth)]
 
     def encode(
         self,
@@ -60,10 +80,16 @@ class Model(nn.Module):
         keep_layers: bool = False,
         record_attention: bool = False,
         head_mask: Tensor | None = None,
-        cache: list[LayerCache] | None = None,
+        cache: list[BlockCache] | None = None,
     ) -> Encoded:
         """Run the stack; with `batch.read`, only those positions come out of the last block."""
-        return self._run(self.stack, batch, keep_layers=keep_layers, record=record_attention, head_mask=head_mask, cache=cache)
+        memory = self._recalled(batch)
+        encoded = self._run(
+            self.stack, batch, keep_layers=keep_layers or self._remembers(batch), record=record_attention, head_mask=head_mask, cache=cache,
+            memory=memory,
+        )  # fmt: skip
+        self._remember(batch, encoded, memory)
+        return encoded
 
     def token_states(self, batch: Batch) -> Encoded:
         """What the head that predicts tokens reads: here the one network's output."""
@@ -77,27 +103,74 @@ class Model(nn.Module):
         keep_layers: bool = False,
         record: bool = False,
         head_mask: Tensor | None = None,
-        cache: list[LayerCache] | None = None,
+        cache: list[BlockCache] | None = None,
+        memory: States | None = None,
     ) -> Encoded:
-        held = cache[0].length if cache else 0
+        held = cache[0].own.length if cache else 0
+        sight = self.sight(batch, held=held, memory=0 if memory is None else memory[0].shape[1])
+        sight.head_mask, sight.recorded = head_mask, [] if record else None
+        position = sight.query_position
+        value = self.embedding(batch.tokens, position, batch.segment, batch.within)
+        return stack(value, sight=sight, read=batch.read, cache=cache, memory=memory, keep_layers=keep_layers)
+
+    def sight(self, batch: Batch, *, held: int = 0, memory: int = 0) -> Sight:
+        """Who sees whom, and from where; `held` keys are cached, `memory` ones remembered, and both stand before the batch's own."""
+        before = held + memory
         position = positions_of(batch.tokens, batch.position)
         if held and batch.position is None:
             position = position + held
-        longest = self.recipe.positions.longest
-        if longest is not None and held + batch.tokens.shape[1] > longest:
-            raise PlumeError(f"{held + batch.tokens.shape[1]} tokens are too many: {self.recipe.name} places at most {longest}.")
-        keys = torch.arange(held + batch.tokens.shape[1], device=batch.tokens.device)[None] if batch.position is None else position
-        sight = Sight(
-            mask=mask_of(batch) if not held else Mask(causal=batch.tokens.shape[1] > 1),
+        self._check_room(batch, held)
+        keys = position
+        if before:
+            first = position[:, :1]
+            keys = torch.cat([first - torch.arange(before, 0, -1, device=position.device), position], dim=1)
+        mask = mask_of(batch) if not held else Mask(causal=batch.tokens.shape[1] > 1)
+        if memory:
+            mask = mask.after(memory, *batch.tokens.shape)
+        segment = batch.segment
+        key_segment = segment if segment is None or not before else nn.functional.pad(segment, (before, 0))
+        return Sight(
+            mask=mask,
             positions=self.embedding.position,
             query_position=position,
             key_position=keys,
-            head_mask=head_mask,
-            recorded=[] if record else None,
+            query_segment=segment,
+            key_segment=key_segment,
+            before=before if batch.position is None else None,
+            in_order=batch.position is None,
         )
-        return stack(
-            self.embedding(batch.tokens, position, batch.segment), sight=sight, read=batch.read, cache=cache, keep_layers=keep_layers
-        )
+
+    def _check_room(self, batch: Batch, held: int) -> None:
+        longest = self.recipe.positions.longest
+        tokens = held + batch.tokens.shape[1]
+        if batch.position is None and longest is not None and tokens > longest:
+            raise PlumeError(f"{tokens} tokens are too many: {self.recipe.name} places at most {longest}.")
+
+    # Memory
+
+    def _remembers(self, batch: Batch) -> bool:
+        return self.recipe.memory is not None and batch.stream is not None
+
+    def _recalled(self, batch: Batch) -> States | None:
+        if batch.stream is None or batch.begins or self.recipe.memory is None:
+            return None
+        return self.memories.get(batch.stream)
+
+    def _remember(self, batch: Batch, encoded: Encoded, before: States | None) -> None:
+        if self.recipe.memory is not None and batch.stream is not None:
+            time = batch.tokens.shape[1]
+            self.memories[batch.stream] = self.recipe.memory.after(before, [layer[:, :time] for layer in encoded.layers[:-1]])
+
+    @contextmanager
+    def fresh_memory(self) -> Iterator[None]:
+        """For measuring in the middle of a run: starts empty, and leaves the run's own memory as it was."""
+        kept, self.memories = self.memories, {}
+        try:
+            yield
+        finally:
+            self.memories = kept
+
+    # Losses
 
     def counts(self, batch: Batch) -> dict[str, int]:
         """How many predictions each objective makes on the batch; known before the network runs."""
@@ -110,14 +183,18 @@ class Model(nn.Module):
 
     def flops(self, batch: Batch) -> int:
         """Of one training step on the batch: its matrix products forward, and twice that backward. One rule for every family."""
+        return self._body_flops(batch) + 3 * sum(self.head(name).flops(n) for name, n in self.counts(batch).items())
+
+    def _body_flops(self, batch: Batch) -> int:
         rows, time = batch.tokens.shape
         read = None if batch.read is None else batch.read.shape[1]
-        counts = self.counts(batch)
-        return 3 * (self.stack.flops(rows=rows, time=time, read=read) + sum(self.head(name).flops(n) for name, n in counts.items()))
+        recalled = self._recalled(batch)
+        memory = 0 if recalled is None else recalled[0].shape[1]
+        return self.stack.step_flops(rows=rows, time=time, read=read, memory=memory, positions=self.embedding.position)
 
     def losses(self, batch: Batch) -> dict[str, Loss]:
         """The loss of each objective that the batch has labels for."""
-        encoded = self.encode(batch)
+        encoded = self.token_states(batch)
         return {name: self.head(name).loss(encoded, target) for name, target in batch.labels.items()}
 
     def forward(self, batch: Batch, scale: dict[str, Tensor]) -> tuple[Tensor, dict[str, Loss]]:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 from plume.core.errors import PlumeError
 from plume.core.part import Part
-from plume.data.layout import Blocks, Layout
+from plume.data.corpus import CorpusKind
+from plume.data.layout import Layout
 from plume.model.assembly import Assembly, OneNetwork
+from plume.model.kinds import BatchKind, batch_kinds
+from plume.model.memory import Memory
 from plume.model.schedule import Linear, Schedule
 from plume.nn.embedding import Embedding
 from plume.nn.positions.scheme import PositionScheme
 from plume.nn.stack import Sharing, Transformer
 from plume.noise.noise import Noise
-from plume.noise.target import InPlace
-from plume.objectives._objective import Answers, Objective
+from plume.objectives._objective import Objective
 from plume.text.format import Format
 from plume.text.tokenizers import TokenizerSpec
 from plume.text.words import Words
@@ -39,6 +45,19 @@ class Training(Part):
             raise PlumeError(f"Training needs rows of tokens and a batch of rows, not {self.length} and {self.batch}.")
 
 
+_checked: ContextVar[bool] = ContextVar("checked", default=True)
+
+
+@contextmanager
+def unchecked() -> Iterator[None]:
+    """While several parts are exchanged one after the other, what lies between need not work; call check() at the end."""
+    token = _checked.set(False)
+    try:
+        yield
+    finally:
+        _checked.reset(token)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Recipe(Part):
     name: str
@@ -57,40 +76,88 @@ class Recipe(Part):
     sharing: Sharing = Sharing.NONE
     pooler: bool = False
     assembly: Assembly = OneNetwork()
+    memory: Memory | None = None  # hidden states of the text before, kept from batch to batch
 
     def __post_init__(self) -> None:
+        if _checked.get():
+            self.check()
+
+    def check(self) -> None:
         for problem in self._problems():
             raise PlumeError(f"The recipe {self.name}/{self.size} cannot work: {problem}")
 
     @property
+    def kinds(self) -> tuple[BatchKind, ...]:
+        """The kinds of batch that take turns, one for each way to hide text."""
+        return batch_kinds(self.objectives, self.layout)
+
+    @property
+    def corpus(self) -> CorpusKind:
+        """What it is trained on: text, pairs, or texts with emoji."""
+        return self.kinds[0].layout.corpus if self.kinds else CorpusKind.TEXT
+
+    @property
     def noise(self) -> Noise:
-        """The noise of the objective that has one."""
-        for objective in self.objectives:
-            if objective.noise is not None:
-                return objective.noise
-        raise PlumeError(f"{self.name}/{self.size} has no pre-training objective: it was imported without its heads.")
+        """The noise of the first kind of batch."""
+        if not self.objectives:
+            raise PlumeError(f"{self.name}/{self.size} has no pre-training objective: it was imported without its heads.")
+        return self.kinds[0].noise
 
     def _problems(self) -> list[str]:
         found = []
         names = [objective.name for objective in self.objectives]
         if len(set(names)) < len(names):
             found.append(f"the objectives {', '.join(names)} repeat a name.")
-        if sum(objective.noise is not None for objective in self.objectives) > 1:
-            found.append("only one objective may say what is hidden from the input (its noise).")
-        for objective in self.objectives:
-            if objective.answers is Answers.LAYOUT and objective.pair_label is not self.layout.label:
-                found.append(
-                    f"{objective.name} needs rows labelled {objective.pair_label}, and the layout labels them {self.layout.label}; "
-                    f"set layout=SentencePairs(label={objective.pair_label})."
-                )
-            if objective.answers is Answers.GENERATOR and not self.assembly.generates:
-                found.append(f"{objective.name} needs a generator; set assembly to GeneratorDiscriminator.")
-        in_place = any(objective.noise and isinstance(objective.noise.target, InPlace) for objective in self.objectives)
-        if in_place and isinstance(self.layout, Blocks):
-            found.append(
-                "Blocks are one token longer, for next-token prediction; tokens predicted in place need FullSentences or SentencePairs."
-            )
+        found += self._shared_head_problems()
         longest = self.positions.longest
         if longest is not None and self.training.length > longest:
             found.append(f"rows of {self.training.length} tokens, but positions only up to {longest}.")
+        if self.positions.per_head and (self.assembly.generates or any(self.network.pruned)):
+            what = "a generator with other heads" if self.assembly.generates else "pruned heads"
+            found.append(f"{type(self.positions).__name__} positions belong to heads, and do not fit {what}.")
+        unequal = self.embedding.width != self.network.width
+        for objective in self.objectives:
+            if unequal and objective.head.needs_equal_widths and not self.assembly.generates:
+                found.append(
+                    f"{objective.name} holds states of width {self.network.width} against token vectors of width {self.embedding.width}; "
+                    "set its head.transform=True."
+                )
+        for kind in self.kinds:
+            found += kind.problems(self.assembly)
+            if kind.noise.segments and len(kind.noise.segments) < kind.layout.texts:
+                found.append(f"{kind.name} numbers {len(kind.noise.segments)} segments, and its rows hold {kind.layout.texts} texts.")
+            if max(kind.noise.segments, default=-1) >= max(self.embedding.segments, 0):
+                found.append(f"{kind.name} uses segment {max(kind.noise.segments)}, and the embedding has {self.embedding.segments}.")
+            if kind.noise.corrupt.shows_mask and self.format.mask is None:
+                found.append(f"{kind.name} shows a mask, and the format has no mask token; set format.mask.")
+            if kind.noise.corrupt.shows_sentinels and not self.format.sentinels:
+                found.append(f"{kind.name} shows sentinels, and the format has none; set format.sentinels=100.")
+        if self.memory is not None and not all(kind.layout.sequential for kind in self.kinds):
+            found.append("memory needs rows that go on from batch to batch; set layout=Streams().")
+        bounds = sorted({bound for kind in self.kinds for bound in kind.during})
+        for begin, end in itertools.pairwise(bounds):
+            if not any(kind.during[0] <= begin and end <= kind.during[1] for kind in self.kinds):
+                found.append(f"no objective is trained from {begin:.0%} to {end:.0%} of the run.")
+        if self.kinds and (bounds[0] > 0 or bounds[-1] < 1):
+            found.append(f"objectives are trained from {bounds[0]:.0%} to {bounds[-1]:.0%} of the run only.")
+        if len({kind.layout.corpus for kind in self.kinds}) > 1:
+            needed = ", ".join(f"{kind.name}: {kind.layout.corpus}" for kind in self.kinds)
+            found.append(f"its objectives need different kinds of corpus ({needed}).")
+        used = {objective.name for kind in self.kinds for objective in kind.objectives}
+        for objective in self.objectives:
+            if objective.name not in used:
+                found.append(f"{objective.name} finds no batch that carries its answers; {objective.needs()}.")
+        return found
+
+    def _shared_head_problems(self) -> list[str]:
+        found = []
+        owners = {objective.name: objective for objective in self.objectives if objective.head_of is None}
+        for objective in self.objectives:
+            if objective.head_of is None:
+                continue
+            owner = owners.get(objective.head_of)
+            if owner is None:
+                found.append(f"{objective.name} uses the head of {objective.head_of}, and no objective of that name has one of its own.")
+            elif owner.head != objective.head:
+                found.append(f"{objective.name} and {owner.name} share a head but declare two different ones: give both the same part.")
         return found

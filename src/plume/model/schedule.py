@@ -68,3 +68,25 @@ class Polynomial(Schedule):
 
     def after(self, progress: float) -> float:
         return self.end + (1 - self.end) * (1 - progress) ** self.power
+
+
+@dataclass(frozen=True, kw_only=True)
+class InverseSquareRoot(Schedule):
+    """From the peak down with the square root of the steps, counted from the first of the warm-up (arXiv:1706.03762 §5.3; T5).
+
+    As a factor of the peak over progress p it is sqrt(warmup / p), so that a run that is twice as long has the same shape stretched.
+    Its warm-up must be given: it is what the decay is measured in.
+
+    >>> [InverseSquareRoot(warmup=0.1).factor(progress) for progress in (0.05, 0.1, 0.4)]
+    [0.5, 1.0, 0.5]
+    """
+
+    warmup: float = 0.04  # 4,000 steps of 100,000
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.warmup == 0:
+            raise PlumeError("An inverse square root decays in units of its warm-up: give a share of the run above 0.")
+
+    def after(self, progress: float) -> float:
+        return math.sqrt(self.warmup / (self.warmup + progress * (1 - self.warmup)))

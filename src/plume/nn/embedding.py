@@ -23,6 +23,7 @@ class Embedding(Part):
     scaled: bool = False  # token vectors times sqrt(width), as in arXiv:1706.03762 §3.4
     dropout: float = 0.1
     epsilon: float = 1e-12
+    initial_range: float | None = None  # of the token vectors; None: as the network's weights. T5's start at 1
 
     def build(self, *, vocabulary: int, positions: PositionModule, token: nn.Embedding | None = None) -> EmbeddingModule:
         """`token` shares another embedding's vectors (a decoder's with its encoder's)."""
@@ -38,6 +39,13 @@ class EmbeddingModule(nn.Module):
         self.position = positions
         self.norm = nn.LayerNorm(part.width, eps=part.epsilon) if part.norm else None
         self.dropout = Dropout(part.dropout)
+        self.initial_range = part.initial_range
+
+    @torch.no_grad()
+    def initialise(self) -> None:
+        """Other first token vectors, where the paper has them."""
+        if self.initial_range is not None:
+            nn.init.normal_(self.token.weight, std=self.initial_range)
 
     def forward(self, tokens: Tensor, position: Tensor, segment: Tensor | None, within: Tensor | None = None) -> Tensor:
         """[B, T] ids to [B, T, E]."""

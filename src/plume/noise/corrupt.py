@@ -31,6 +31,7 @@ class Shown:
 class Corrupt(Part):
     shows_mask: ClassVar[bool] = False
     shows_sentinels: ClassVar[bool] = False
+    questions: ClassVar[tuple[str, ...]] = ()  # which further ones objectives may ask of it
 
     def __call__(self, rows: Rows, chosen: Chosen, draws: Draws, alphabet: Alphabet) -> Shown:
         raise NotImplementedError

@@ -58,14 +58,8 @@ class WholeText(DecoderTarget):
         return closed(rows.tokens, inside, alphabet, unless=last == alphabet.end)
 
     def trivial_loss(self, entropy: float, select: Select, corrupt: Corrupt) -> float:
-        """Only what was taken out must be guessed. How long a gap is costs more, so this is a bound from below.
-
-        >>> from plume.noise.infilling import OneMask
-        >>> from plume.noise.spans import PoissonSpans
-        >>> round(WholeText().trivial_loss(7.0, PoissonSpans(), OneMask()), 2)
-        2.1
-        """
-        return select.share * corrupt.trivial_loss(entropy)
+        """Most of the text is shown, but finding it there is what a decoder has to learn: only frequencies come without context."""
+        return entropy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,6 +142,8 @@ class SecondText(DecoderTarget):
 
     Segment 0 is the first text and segment 1 the second; the row's own special tokens are left out.
     """
+
+    texts: ClassVar[int] = 2
 
     def written(self, rows: Rows, chosen: Chosen, alphabet: Alphabet) -> tuple[Ids, Ids]:
         return closed(rows.tokens, self._text(rows, 1), alphabet)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -21,6 +22,7 @@ class InPlaceWithEnds(InPlace):
     longer), and only of spans with an ordinary token on both sides.
     """
 
+    questions: ClassVar[tuple[str, ...]] = ("ends",)
     longest: int = 15
 
     def __call__(self, rows: Rows, chosen: Chosen, shown: Shown, draws: Draws, alphabet: Alphabet) -> Aim:

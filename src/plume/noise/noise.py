@@ -49,6 +49,11 @@ class Noise(Part):
         """Does any of the four ask which sentence a token belongs to?"""
         return any(part.needs_sentences for part in (self.rearrange, self.select, self.target))
 
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """What it answers besides the tokens that it hides."""
+        return self.corrupt.questions + self.target.questions
+
     def trivial_loss(self, entropy: float) -> float:
         """What a model pays that knows how frequent tokens are (their entropy) and can copy what it is shown, and nothing of context."""
         return self.target.trivial_loss(entropy, self.select, self.corrupt)

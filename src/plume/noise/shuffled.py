@@ -24,6 +24,7 @@ class Shuffled(Corrupt):
     """
 
     shows_mask: ClassVar[bool] = True
+    questions: ClassVar[tuple[str, ...]] = ("moved",)
 
     mask: Mask = Mask()
     share: float = 0.05

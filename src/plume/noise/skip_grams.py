@@ -49,17 +49,17 @@ class SkipGrams(Rate):
         size = np.where(lot < self.several, 2 + (size_lot * (self.longest - 1)).astype(np.int64), 1)
         tokens = np.zeros((batch, width), bool)
         start = np.zeros((batch, width), bool)
-        used = np.zeros(batch, np.int64)
+        left = budget
         for turn in range(width):
-            left = budget - used
             if (left <= 0).all():
                 break
             anchor = anchors[:, turn]
-            end = np.minimum(anchor + size[:, turn], run_end[row, anchor])
             good = (left > 0) & ~tokens[row, anchor] & ~barred[row, anchor]
-            new = (place >= anchor[:, None]) & (place < end[:, None]) & good[:, None] & ~tokens
-            new &= np.cumsum(new, axis=1) <= left[:, None]
-            tokens |= new
             start[row[good], anchor[good]] = True
-            used += new.sum(1)
+            end = np.where(good, np.minimum(anchor + size[:, turn], run_end[row, anchor]), 0)
+            for step in range(int((end - anchor).max(initial=0))):
+                here = np.minimum(anchor + step, width - 1)
+                new = (anchor + step < end) & (left > 0) & ~tokens[row, here]
+                tokens[row[new], here[new]] = True
+                left = left - new
         return Chosen(tokens=tokens, start=start)

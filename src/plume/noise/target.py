@@ -58,6 +58,8 @@ class TargetRule(Part):
     of_original: ClassVar[bool] = False  # the answer is the text as it was before it was rearranged
     decoder: ClassVar[bool] = False  # a decoder writes the answers, from what the encoder read
     streams: ClassVar[bool] = False  # a query stream predicts them (XLNet)
+    texts: ClassVar[int] = 1  # so many texts a row must hold
+    questions: ClassVar[tuple[str, ...]] = ()  # which further ones objectives may ask of it
 
     def __call__(self, rows: Rows, chosen: Chosen, shown: Shown, draws: Draws, alphabet: Alphabet) -> Aim:
         raise NotImplementedError

@@ -8,16 +8,23 @@ from plume.heads.token_prediction import TokenPrediction
 from plume.noise.corrupt import Corrupt, Mask
 from plume.noise.noise import Noise
 from plume.noise.select import Select, Tokens
-from plume.noise.target import InPlace
+from plume.noise.target import InPlace, TargetRule
 from plume.objectives._objective import Answers, Objective
 
 
-def masked_lm(*, select: Select = Tokens(), corrupt: Corrupt = Mask(), head: Head = TokenPrediction(), weight: float = 1.0) -> Objective:
+def masked_lm(
+    *,
+    select: Select = Tokens(),
+    corrupt: Corrupt = Mask(),
+    target: TargetRule = InPlace(),
+    head: Head = TokenPrediction(),
+    weight: float = 1.0,
+) -> Objective:
     return Objective(
         name="masked_lm",
         paper="arXiv:1810.04805",
         answers=Answers.NOISE,
-        noise=Noise(select=select, corrupt=corrupt, target=InPlace(), order=Order.FULL),
+        noise=Noise(select=select, corrupt=corrupt, target=target, order=Order.FULL),
         head=head,
         weight=weight,
     )

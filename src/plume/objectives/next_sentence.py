@@ -7,12 +7,13 @@ from plume.heads.sentence_classification import SentenceClassification
 from plume.objectives._objective import Answers, Objective
 
 
-def next_sentence(*, weight: float = 1.0) -> Objective:
+def next_sentence(*, weight: float = 1.0, beside: str | None = None) -> Objective:
     return Objective(
         name="next_sentence",
         paper="arXiv:1810.04805",
         answers=Answers.LAYOUT,
         pair_label=PairLabel.RANDOM_NEXT,
         head=SentenceClassification(),
+        beside=beside,
         weight=weight,
     )

@@ -50,15 +50,14 @@ def write_card(
     data: dict[str, Any],
     figures: list[Figure],
     entropy: float,
-    trivial: float,
-    main: str | None,
+    trivial: dict[str, float],
     parameters: int,
 ) -> None:
     recipe, spent = settings.recipe, outcome.position.spent
     sections = [
         f"# {recipe.name}/{recipe.size}",
         f"{recipe.title} ({recipe.paper}). {parameters:,} parameters, pre-trained by plume {__version__}.",
-        _verdict(outcome, entropy, trivial, main),
+        *[_verdict(name, outcome, entropy, loss) for name, loss in trivial.items()],
         "## Training",
         table(("what", "value"), [
             ("budget", settings.budget),
@@ -89,17 +88,17 @@ def write_card(
     write_text(folder / CARD, "\n\n".join(sections) + "\n")
 
 
-def _verdict(outcome: Outcome, entropy: float, trivial: float, main: str | None) -> str:
+def _verdict(name: str, outcome: Outcome, entropy: float, trivial: float) -> str:
     """Has it learned anything that word frequencies, and copying what the input shows, do not give?"""
-    if main is None or main not in outcome.held_out:
+    if name not in outcome.held_out:
         return ""
-    loss = outcome.held_out[main]
+    loss = outcome.held_out[name]
     against = f"the corpus' unigram entropy of {entropy:.3f} nats"
     if trivial < entropy:
         against += f" and the {trivial:.3f} that knowing it and copying the tokens shown unchanged would cost"
     if loss < 0.97 * trivial:
-        return f"Held-out {main} loss **{loss:.3f}**, below {against}: it has learned from context."
-    return f"Held-out {main} loss **{loss:.3f}** is not below {against}: **it has not learned context yet.**"
+        return f"Held-out {name} loss **{loss:.3f}**, below {against}: it has learned from context."
+    return f"Held-out {name} loss **{loss:.3f}** is not below {against}: **it has not learned context yet.**"
 
 
 def _curves(folder: Path) -> str:

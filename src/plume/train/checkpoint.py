@@ -19,10 +19,10 @@ from plume.data.loader import Cursor
 from plume.model.checkpoint import WEIGHTS, load_weights, read_weights, save_weights
 from plume.model.model import Model
 from plume.train.budget import Spent
-from plume.train.distributed import like, whole
+from plume.train.distributed import gathered, like, own_share, whole
 
-_MOMENTS = ("exp_avg", "exp_avg_sq")
-_OPTIMISER, _STATE = "optimiser.safetensors", "state.json"
+_MOMENTS = ("exp_avg", "exp_avg_sq", "step")  # steps differ where some batches do not reach a parameter
+_OPTIMISER, _MEMORY, _STATE = "optimiser.safetensors", "memory.safetensors", "state.json"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +30,7 @@ class Position:
     """Where a run stands."""
 
     spent: Spent = Spent()
-    cursor: Cursor = Cursor()
+    cursors: tuple[Cursor, ...] = (Cursor(),)  # one for each kind of batch
 
 
 def checkpoints(folder: Path) -> list[Path]:
@@ -47,13 +47,16 @@ def save_checkpoint(folder: Path, model: Model, optimiser: torch.optim.Optimizer
         for moment in _MOMENTS
         if parameter in optimiser.state
     }
+    memory = gathered(model.memories)
     if not write:
         return
 
     def fill(target: Path) -> None:
         save_weights(target / WEIGHTS, weights)
         save_weights(target / _OPTIMISER, moments)
-        write_json(target / _STATE, {"spent": asdict(position.spent), "cursor": asdict(position.cursor)})
+        if memory:
+            save_weights(target / _MEMORY, memory)
+        write_json(target / _STATE, {"spent": asdict(position.spent), "cursors": [asdict(cursor) for cursor in position.cursors]})
 
     older = checkpoints(folder)
     target = folder / "train" / f"checkpoint-{position.spent.steps:09d}"
@@ -82,12 +85,14 @@ def load_checkpoint(path: Path, model: Model, optimiser: torch.optim.Optimizer) 
     weights = read_weights(path / WEIGHTS)
     _load_sharded(model, weights, path / WEIGHTS)
     moments = read_weights(path / _OPTIMISER)
-    spent = Spent(**state["spent"])
     for name, parameter in model.named_parameters():
-        held: dict[str, Tensor] = {key: like(moments[f"{name}.{key}"], parameter) for key in _MOMENTS if f"{name}.{key}" in moments}
+        held: dict[str, Tensor] = {key: moments[f"{name}.{key}"] for key in _MOMENTS if f"{name}.{key}" in moments}
         if held:
-            optimiser.state[parameter] = {"step": torch.tensor(float(spent.steps)), **held}
-    return Position(spent=spent, cursor=Cursor(**state["cursor"]))
+            optimiser.state[parameter] = {key: value if key == "step" else like(value, parameter) for key, value in held.items()}
+    if (path / _MEMORY).exists():
+        model.memories = own_share(read_weights(path / _MEMORY), next(model.parameters()).device)
+    cursors = tuple(Cursor(**cursor) for cursor in state["cursors"])
+    return Position(spent=Spent(**state["spent"]), cursors=cursors)
 
 
 @torch.no_grad()

@@ -14,7 +14,7 @@ from torch.distributed.tensor import DTensor, distribute_tensor
 from torch.nn.parallel import DistributedDataParallel
 
 from plume.model.model import Model
-from plume.nn.stack import Sharing
+from plume.nn.stack import Sharing, Stack
 
 
 class Processes:
@@ -55,12 +55,41 @@ class Processes:
         if self.size == 1:
             return model
         if not shard:
-            return DistributedDataParallel(model, gradient_as_bucket_view=True)
+            # Batches of several kinds do not all reach every parameter.
+            unused = len(model.recipe.kinds) > 1
+            return DistributedDataParallel(model, gradient_as_bucket_view=True, find_unused_parameters=unused)
         if model.recipe.sharing is Sharing.NONE:  # a shared block runs many times in one pass and cannot be gathered for each
-            for block in model.stack.blocks:
+            stacks = [part for part in model.modules() if isinstance(part, Stack)]
+            for block in [block for stack in stacks for block in stack.blocks]:
                 fully_shard(block)
         fully_shard(model)
         return model
+
+
+def gathered(memories: dict[int, list[torch.Tensor]]) -> dict[str, torch.Tensor]:
+    """The memory of every process, under names that say whose it is; every process must call this."""
+    found: dict[str, torch.Tensor] = {}
+    size = dist.get_world_size() if dist.is_initialized() else 1
+    for stream, layers in sorted(memories.items()):
+        for number, layer in enumerate(layers):
+            parts = [torch.empty_like(layer) for _ in range(size)]
+            if size == 1:
+                parts = [layer]
+            else:
+                dist.all_gather(parts, layer.contiguous())
+            found |= {f"{rank}.{stream}.{number:03d}": part for rank, part in enumerate(parts)}
+    return found
+
+
+def own_share(saved: dict[str, torch.Tensor], device: torch.device) -> dict[int, list[torch.Tensor]]:
+    """This process's part of what `gathered` wrote."""
+    rank = dist.get_rank() if dist.is_initialized() else 0
+    memories: dict[int, list[torch.Tensor]] = {}
+    for name in sorted(saved):
+        owner, stream, _ = name.split(".")
+        if int(owner) == rank:
+            memories.setdefault(int(stream), []).append(saved[name].to(device))
+    return memories
 
 
 def whole(tensor: torch.Tensor) -> torch.Tensor:

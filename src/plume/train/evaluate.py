@@ -9,7 +9,8 @@ import torch
 from torch import nn
 
 from plume.core.batch import Batch
-from plume.data.loader import Cursor, Reader
+from plume.data.loader import Cursor, Mixture
+from plume.heads.head import Loss
 from plume.model.model import Model
 from plume.train.distributed import Processes
 
@@ -22,39 +23,43 @@ def to_device(batch: Batch, device: torch.device) -> Batch:
 
 @torch.no_grad()
 def evaluate(
-    model: Model, reader: Reader, *, wrapped: nn.Module | None = None, device: torch.device, processes: Processes
+    model: Model, mixture: Mixture, *, wrapped: nn.Module | None = None, device: torch.device, processes: Processes
 ) -> dict[str, float]:
-    """Mean loss and accuracy of each objective; for two classes also the loss of guessing by their shares.
+    """Mean loss and accuracy of each objective; for few classes also the loss of guessing by their shares.
 
-    The reader's seed fixes the masks; a generator's samples are fixed too."""
-    _, batches = reader.plan(0)
-    names = [objective.name for objective in model.recipe.objectives]
-    sums = dict.fromkeys([f"{name}{part}" for name in names for part in ("", "/count", "/correct", "/positive")], 0.0)
+    An objective that several kinds of batch ask is measured on all of them. The readers' seed fixes the masks; a generator's samples are
+    fixed too."""
+    sums: dict[str, list[float]] = {objective.name: [] for objective in model.recipe.objectives}
     was_training = model.training
     model.eval()
-    with torch.random.fork_rng(devices=[]):
+    with torch.random.fork_rng(devices=[]), model.fresh_memory():
         torch.manual_seed(0)
-        # Rows are dealt out, not batches: every process then runs as many passes, which sharded parameters need.
-        for step in range(min(len(batches), _STEPS)):
-            share = slice(processes.rank, None, processes.size)
-            _, losses = (wrapped or model)(to_device(reader.batch(Cursor(step=step), share), device), {})
-            for name, loss in losses.items():
-                sums[name] += float(loss.total)
-                sums[f"{name}/count"] += float(loss.count)
-                sums[f"{name}/correct"] += float(loss.correct) if loss.correct is not None else 0.0
-                sums[f"{name}/positive"] += float(loss.positive) if loss.positive is not None else 0.0
+        for reader in mixture.readers:
+            # Rows are dealt out, not batches: every process then runs as many passes, which sharded parameters need.
+            for step in range(min(len(reader.plan(0)[1]), max(_STEPS // len(mixture.readers), 4))):
+                (batch,) = reader.step(Cursor(step=step), [slice(processes.rank, None, processes.size)])
+                _, losses = (wrapped or model)(to_device(batch, device), {})
+                for name, loss in losses.items():
+                    sums[name] = _added(sums[name], loss)
     model.train(was_training)
-    summed = dict(zip(sums, processes.sum(list(sums.values())), strict=True))
     result = {}
-    for name in names:
-        if count := summed[f"{name}/count"]:
-            result[name] = summed[name] / count
-            result[f"{name}/accuracy"] = summed[f"{name}/correct"] / count
-            if 0 < summed[f"{name}/positive"] < count:
-                result[f"{name}/guessing"] = _entropy(summed[f"{name}/positive"] / count)
+    for name, parts in sums.items():
+        total, count, correct, *classes = processes.sum(parts) if parts else (0.0, 0.0, 0.0)
+        if count:
+            result[name] = total / count
+            result[f"{name}/accuracy"] = correct / count
+            if sum(share > 0 for share in classes) > 1:
+                result[f"{name}/guessing"] = _entropy([share / count for share in classes])
     return result
 
 
-def _entropy(share: float) -> float:
-    """In nats, of two classes: the loss of guessing by their shares."""
-    return -share * math.log(share) - (1 - share) * math.log(1 - share)
+def _added(sums: list[float], loss: Loss) -> list[float]:
+    """Loss, count, right ones, and how often each class was the answer."""
+    parts = [float(loss.total), float(loss.count), 0.0 if loss.correct is None else float(loss.correct)]
+    parts += [] if loss.classes is None else loss.classes.tolist()
+    return [old + new for old, new in zip(sums, parts, strict=True)] if sums else parts
+
+
+def _entropy(shares: list[float]) -> float:
+    """In nats: the loss of guessing by the classes' shares."""
+    return -sum(share * math.log(share) for share in shares if share > 0)

@@ -6,6 +6,7 @@ anew from (seed, step, rank). So a run that is killed and resumed ends with the 
 
 from __future__ import annotations
 
+import itertools
 import math
 import signal
 import threading
@@ -23,7 +24,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from plume.core.batch import Batch
 from plume.core.errors import PlumeError
-from plume.data.loader import Reader, Step
+from plume.data.loader import Mixture, Step
 from plume.model.model import Model
 from plume.train.budget import Spent
 from plume.train.checkpoint import Position, save_checkpoint
@@ -50,8 +51,8 @@ class Loop:
         model: Model,
         wrapped: nn.Module,
         optimiser: torch.optim.Optimizer,
-        reader: Reader,
-        held_out: Reader,
+        mixture: Mixture,
+        held_out: Mixture,
         processes: Processes,
         precision: Precision,
         folder: Path,
@@ -59,34 +60,49 @@ class Loop:
         log: MetricsLog | None,
     ) -> None:
         self.settings, self.model, self.optimiser = settings, model, optimiser
-        self.reader, self.held_out, self.folder = reader, held_out, folder
+        self.mixture, self.held_out, self.folder = mixture, held_out, folder
         self.processes, self.precision, self.progress, self.log = processes, precision, progress, log
         self.device = processes.device
         self.training = settings.recipe.training
         self.wrapped = wrapped
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=precision is Precision.FP16)
         self._last_loss = torch.zeros(())
-        self.weights = {objective.name: objective.weight for objective in settings.recipe.objectives}
+        self.kinds = settings.recipe.kinds
+        self.weights = [{objective.name: kind.scale(objective) for objective in kind.objectives} for kind in self.kinds]
 
     def run(self, position: Position) -> Outcome:
         settings, budget = self.settings, self.settings.budget
         saved = measured = position.spent
         held_out: dict[str, float] = {}
         with _watched_signals() as caught:
-            steps = self.reader.batches(position.cursor, shares=self._shares(), workers=settings.workers)
-            while budget.progress(position.spent) < 1 and not caught:
-                position = self._step(next(steps), position, caught)
-                done = budget.progress(position.spent) >= 1 or bool(caught)
-                if done or budget.progress(position.spent) - budget.progress(measured) >= 1 / max(settings.measurements, 1):
-                    measured = position.spent
-                    held_out = self._measure(position.spent)
-                if done or settings.save_every.progress(_since(position.spent, saved)) >= 1:
-                    saved = position.spent
-                    self._refuse_divergence(position.spent)
-                    save_checkpoint(self.folder, self.model, self.optimiser, position, write=self.processes.first)
+            for end, active in self._stages():
+                steps = self._steps(position, active)
+                while budget.progress(position.spent) < end and not caught:
+                    position = self._step(next(steps), position, caught)
+                    done = budget.progress(position.spent) >= 1 or bool(caught)
+                    if done or budget.progress(position.spent) - budget.progress(measured) >= 1 / max(settings.measurements, 1):
+                        measured = position.spent
+                        held_out = self._measure(position.spent)
+                    if done or settings.save_every.progress(_since(position.spent, saved)) >= 1:
+                        saved = position.spent
+                        self._refuse_divergence(position.spent)
+                        save_checkpoint(self.folder, self.model, self.optimiser, position, write=self.processes.first)
         if not held_out:  # resumed with nothing left to do
             held_out = self._measure(position.spent)
         return Outcome(position=position, stopped_by=caught[0] if caught else None, held_out=held_out)
+
+    def _stages(self) -> list[tuple[float, list[int]]]:
+        """Each part of the run: where it ends, and which kinds of batch take turns in it."""
+        bounds = sorted({bound for kind in self.kinds for bound in kind.during})
+        return [
+            (end, [number for number, kind in enumerate(self.kinds) if kind.during[0] <= begin and end <= kind.during[1]])
+            for begin, end in itertools.pairwise(bounds)
+        ]
+
+    def _steps(self, position: Position, active: list[int]) -> Iterator[Step]:
+        """From where the run stands, among the kinds of this part of it."""
+        shares, workers = self._shares(), self.settings.workers
+        return self.mixture.steps(position.cursors, step=position.spent.steps, active=active, shares=shares, workers=workers)
 
     def _shares(self) -> tuple[slice, ...]:
         """Every process takes each n-th row, so that any number of processes and accumulated parts covers the same global batch."""
@@ -108,7 +124,8 @@ class Loop:
             group["lr"] = rate
         counts, tokens, flops, clock = self._exchange(step.batches, spent, caught)
         scale = {
-            name: torch.tensor(self.weights[name] * self.processes.size / max(n, 1.0), device=self.device) for name, n in counts.items()
+            name: torch.tensor(self.weights[step.kind][name] * self.processes.size / max(n, 1.0), device=self.device)
+            for name, n in counts.items()
         }
         sums = self._gradients(step.batches, scale)
         self.scaler.unscale_(self.optimiser)
@@ -121,14 +138,14 @@ class Loop:
         spent = Spent(steps=spent.steps + 1, tokens=spent.tokens + tokens, flops=spent.flops + flops, seconds=seconds)
         self._last_loss = torch.stack(list(sums.values())).sum()
         self._report(spent, counts, sums, rate, norm)
-        return Position(spent=spent, cursor=step.following)
+        return Position(spent=spent, cursors=step.following)
 
     def _exchange(self, batches: tuple[Batch, ...], spent: Spent, caught: list[str]) -> tuple[dict[str, float], int, float, float]:
         """One exchange a step: prediction counts, tokens, FLOPs, the first process's clock, and whether anyone was told to stop."""
         counted = [self.model.counts(batch) for batch in batches]
         names = list(counted[0])
         local = [float(sum(count[name] for count in counted)) for name in names]
-        tokens = sum(batch.tokens.size if batch.length is None else int(batch.length.sum()) for batch in batches)
+        tokens = sum(_tokens(batch) for batch in batches)
         flops = float(sum(self.model.flops(batch) for batch in batches))
         clock = spent.seconds if self.processes.first else 0.0
         *counts, tokens_all, flops_all, clock, told = self.processes.sum([*local, tokens, flops, clock, float(bool(caught))])
@@ -177,6 +194,12 @@ class Loop:
         if self.log is not None:
             self.log.write(step=spent.steps, tokens=spent.tokens, **{f"held_out/{name}": value for name, value in measured.items()})
         return measured
+
+
+def _tokens(batch: Batch) -> int:
+    """All that the network reads: the source and what the decoder is shown count alike."""
+    own = int(batch.tokens.size if batch.length is None else batch.length.sum())
+    return own if batch.source is None else own + _tokens(batch.source)
 
 
 def _since(spent: Spent, before: Spent) -> Spent:

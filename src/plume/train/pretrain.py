@@ -9,6 +9,7 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import torch
 from rich.console import Console
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn
@@ -18,10 +19,12 @@ from plume.core.errors import PlumeError
 from plume.core.files import read_json, write_json
 from plume.data.collate import Collator
 from plume.data.corpus import Corpus
-from plume.data.loader import Reader
+from plume.data.labelled import CodedBlocks
+from plume.data.loader import Mixture, Reader
 from plume.data.store import Store, Stores, build_stores
 from plume.data.train_tokenizer import train_tokenizer
 from plume.model.checkpoint import TOKENIZER, load_model, save_recipe
+from plume.model.kinds import BatchKind
 from plume.model.model import Model
 from plume.model.recipe import Recipe
 from plume.nn.stack import Stack
@@ -35,6 +38,7 @@ from plume.train.card import CARD, write_card
 from plume.train.checkpoint import Position, checkpoints, load_checkpoint, save_checkpoint
 from plume.train.device import choose_device, choose_precision
 from plume.train.distributed import Processes
+from plume.train.fitting import find_units, refuse_misfit, save_units
 from plume.train.loop import Loop, Outcome
 from plume.train.measure import measure_noise
 from plume.train.metrics import MetricsLog
@@ -50,6 +54,8 @@ _HELD_OUT_SEED = 20181011  # the masks of held-out rows never change, whatever t
 class Finished:
     folder: Path
     outcome: Outcome
+    entropy: float  # of single tokens in the training text
+    trivial: dict[str, float]  # by token objective, the loss that needs no context
 
 
 def start(settings: Settings, folder: Path, *, quiet: bool = False) -> Finished:
@@ -74,14 +80,17 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
     keep_freed_memory()
     recipe = settings.recipe
     recipe.noise  # noqa: B018 - says at once if there is nothing to train
-    corpus = Corpus(list(settings.corpus))
+    corpus = Corpus(list(settings.corpus), kind=recipe.corpus)
     corpus.require_trainable()
     tokenizer = _tokenizer(settings, folder, corpus, processes, quiet=quiet)
     stores = _stores(corpus, tokenizer, recipe, processes, quiet=quiet)
-    reader = make_reader(stores.train, recipe, tokenizer, seed=settings.seed)
-    held_out = make_reader(stores.held_out, recipe, tokenizer, seed=_HELD_OUT_SEED, rows=min(recipe.training.batch, 64))
-    reader.plan(0)  # a layout that cannot use this corpus says so before anything is written
-    held_out.plan(0)
+    refuse_misfit(recipe, stores)
+    entries, units = find_units(recipe, stores, tokenizer, corpus=corpus, folder=folder, lexicon=settings.lexicon)
+    mixture = make_mixture(stores.train, recipe, tokenizer, seed=settings.seed)
+    held_out = make_mixture(stores.held_out, recipe, tokenizer, seed=_HELD_OUT_SEED, rows=min(recipe.training.batch, 64))
+    warnings = [units, *(reader.check() for reader in mixture.readers)]
+    for reader in mixture.readers + held_out.readers:
+        reader.plan(0)  # a layout that cannot use this corpus says so before anything is written
 
     model = build(recipe, vocabulary=tokenizer.size, seed=settings.seed, initial=settings.initial).to(processes.device)
     for part in model.modules():
@@ -101,22 +110,24 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
         save_settings(folder, settings)
         save_recipe(folder, recipe)
         tokenizer.save(folder / TOKENIZER)
+        save_units(folder, entries)
         for unfinished in folder.glob("train/.checkpoint-*.tmp"):  # of a save that was killed
             shutil.rmtree(unfinished, ignore_errors=True)
     processes.wait()
     found = [] if fresh else checkpoints(folder)
-    position = load_checkpoint(found[-1], model, optimiser) if found else Position()
+    position = load_checkpoint(found[-1], model, optimiser) if found else Position(cursors=mixture.start())
     if not found:
         save_checkpoint(folder, model, optimiser, position, write=processes.first)
 
     log = MetricsLog(folder, resumed_at=position.spent.steps, tensorboard=settings.tensorboard) if processes.first else None
-    main = main_objective(recipe)
     entropy = stores.train.unigram_entropy
-    trivial = recipe.noise.corrupt.trivial_loss(entropy)
-    with Progress(budget=settings.budget, entropy=entropy, trivial=trivial, main=main, quiet=quiet, start=position.spent) as progress:
+    trivial = trivial_losses(recipe, entropy)
+    with Progress(budget=settings.budget, entropy=entropy, trivial=trivial, quiet=quiet, start=position.spent) as progress:
         progress.say(_opening(settings, model, stores))
+        for warning in dict.fromkeys(filter(None, warnings)):
+            progress.say(warning)
         loop = Loop(
-            settings=settings, model=model, wrapped=wrapped, optimiser=optimiser, reader=reader, held_out=held_out,
+            settings=settings, model=model, wrapped=wrapped, optimiser=optimiser, mixture=mixture, held_out=held_out,
             processes=processes, precision=precision, folder=folder, progress=progress, log=log,
         )  # fmt: skip
         outcome = loop.run(position)
@@ -125,30 +136,65 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
         data = stores.info | {"tokens": len(stores.train.tokens), "held_out_tokens": len(stores.held_out.tokens)}
         write_card(
             folder, settings=settings, parent=catalog.parent(recipe), outcome=outcome, data=data,
-            figures=measure_noise(reader, recipe), entropy=entropy, trivial=trivial, main=main, parameters=sum(p.numel() for p in model.parameters()),
+            figures=[figure for pair in zip(recipe.kinds, mixture.readers, strict=True) for figure in measure_noise(*pair)],
+            entropy=entropy, trivial=trivial, parameters=sum(p.numel() for p in model.parameters()),
         )  # fmt: skip
     processes.wait()
-    return Finished(folder=folder, outcome=outcome)
+    return Finished(folder=folder, outcome=outcome, entropy=entropy, trivial=trivial)
 
 
-def main_objective(recipe: Recipe) -> str | None:
-    """The objective whose loss can be held against the unigram entropy: the one that predicts tokens."""
-    return next((objective.name for objective in recipe.objectives if objective.answers is Answers.NOISE), None)
+def trivial_losses(recipe: Recipe, entropy: float) -> dict[str, float]:
+    """By token objective, what needs no context: knowing how frequent tokens are, and copying what the input shows."""
+    return {
+        objective.name: kind.noise.trivial_loss(entropy)
+        for kind in recipe.kinds
+        for objective in kind.objectives
+        if objective.answers is Answers.NOISE and objective.asks is None
+    }
 
 
-def make_reader(store: Store, recipe: Recipe, tokenizer: Tokenizer, *, seed: int, rows: int | None = None) -> Reader:
-    names = {kind: tuple(o.name for o in recipe.objectives if o.answers is kind) for kind in Answers}
+def make_mixture(store: Store, recipe: Recipe, tokenizer: Tokenizer, *, seed: int, rows: int | None = None) -> Mixture:
+    kinds = recipe.kinds
+    readers = tuple(make_reader(store, recipe, tokenizer, seed=seed, rows=rows, kind=kind) for kind in kinds)
+    return Mixture(readers=readers, shares=tuple(kind.share for kind in kinds), seed=seed)
+
+
+def make_reader(
+    store: Store, recipe: Recipe, tokenizer: Tokenizer, *, seed: int, rows: int | None = None, kind: BatchKind | None = None
+) -> Reader:
+    """Of one kind of batch, the recipe's first if none is given."""
+    kind = kind or recipe.kinds[0]
+    tokens = [objective for objective in kind.objectives if objective.answers is Answers.NOISE]
     collator = Collator(
-        noise=recipe.noise,
-        alphabet=Alphabet(size=tokenizer.size, mask=tokenizer.mask),
-        token_objectives=names[Answers.NOISE],
-        sentence_objectives=names[Answers.LAYOUT],
+        noise=kind.noise,
+        alphabet=alphabet_of(tokenizer, store),
+        token_objectives=tuple(objective.name for objective in tokens if objective.asks is None),
+        other_objectives=tuple((objective.name, objective.asks) for objective in tokens if objective.asks is not None),
+        sentence_objectives=tuple(objective.name for objective in kind.objectives if objective.answers is Answers.LAYOUT),
+        row_objectives=tuple(one.name for one in kind.objectives if one.answers is Answers.LAYOUT and one.head.reads_rows),
+        reads_last=tokenizer.format.single[-1] == tokenizer.format.begin,
     )
     training = recipe.training
     return Reader(
-        store=store, layout=recipe.layout, collator=collator, tokenizer=tokenizer,
+        store=store, layout=kind.layout, collator=collator, tokenizer=tokenizer,
         length=training.length, rows=rows or training.batch, seed=seed,
     )  # fmt: skip
+
+
+def alphabet_of(tokenizer: Tokenizer, store: Store) -> Alphabet:
+    """The ids that noise may write, and how frequent they are in the text."""
+    form = tokenizer.format
+    counts = np.zeros(tokenizer.size, np.int64)
+    counts[: len(store.counts)] = store.counts[: tokenizer.size]
+    return Alphabet(
+        size=tokenizer.size,
+        mask=tokenizer.mask,
+        pad=tokenizer.pad,
+        end=tokenizer.id(form.end or form.separator),
+        start=tokenizer.id(form.start or form.separator),
+        sentinels=tuple(number for token in form.sentinel_tokens() if (number := tokenizer.id(token)) is not None),
+        counts=counts,
+    )
 
 
 def build(recipe: Recipe, *, vocabulary: int, seed: int, initial: str | None = None) -> Model:
@@ -180,7 +226,8 @@ def _tokenizer(settings: Settings, folder: Path, corpus: Corpus, processes: Proc
     if processes.first:
         console = Console(stderr=True, quiet=quiet)
         with console.status(f"training a {type(settings.recipe.tokenizer).__name__} tokeniser …"):
-            trained = train_tokenizer(corpus, settings.recipe.tokenizer, form)
+            coded = any(isinstance(kind.layout, CodedBlocks) for kind in settings.recipe.kinds)
+            trained = train_tokenizer(corpus, settings.recipe.tokenizer, form, codes=corpus.labels() if coded else ())
         if processes.size > 1:
             trained.save(own)
     processes.wait()

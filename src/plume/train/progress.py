@@ -34,14 +34,13 @@ def _figure(name: str, value: float) -> str:
 class Progress:
     """Reports on stderr; `quiet` for tests, for other processes than the first, and for callers in Python who ask."""
 
-    def __init__(
-        self, *, budget: Budget, entropy: float, trivial: float, main: str | None, quiet: bool = False, start: Spent = Spent()
-    ) -> None:
-        self.budget, self.entropy, self.trivial, self.main, self.quiet = budget, entropy, trivial, main, quiet
+    def __init__(self, *, budget: Budget, entropy: float, trivial: dict[str, float], quiet: bool = False, start: Spent = Spent()) -> None:
+        self.budget, self.entropy, self.trivial, self.quiet = budget, entropy, trivial, quiet
+        self._losses: dict[str, float] = {}  # the last of each objective: not every step has all
         self.console = Console(stderr=True, quiet=quiet, highlight=False)
         self._live = not quiet and sys.stderr.isatty()
         self._start, self._begin = start, time.monotonic()
-        self._before: float | None = None  # the held-out loss measured last
+        self._before: dict[str, float] = {}  # the held-out losses measured last
         self._held_out = ""
         self._said_stuck = False
         self._last_plain = self._begin
@@ -61,7 +60,8 @@ class Progress:
         self.console.print(text, soft_wrap=True)
 
     def step(self, spent: Spent, losses: dict[str, float]) -> None:
-        line = self._line(spent, losses)
+        self._losses |= losses
+        line = self._line(spent, self._losses)
         self._bar.update(self._task, completed=min(self.budget.progress(spent), 1.0), description=line)
         if not self._live and not self.quiet and time.monotonic() - self._last_plain > _PLAIN_EVERY:
             self._last_plain = time.monotonic()
@@ -73,24 +73,25 @@ class Progress:
         used = share - self.budget.progress(self._start)
         left = (time.monotonic() - self._begin) / max(used, 1e-9) * max(1 - share, 0)
         shown = "  ".join(f"{name} {loss:.3f}" for name, loss in losses.items())
-        against = f" (unigram entropy {self.entropy:.2f})" if self.main in losses else ""
+        against = f" (unigram entropy {self.entropy:.2f})" if self.trivial else ""
         return f"{share:4.0%}  step {spent.steps}  {shown}{against}  {rate:,.0f} tokens/s  {duration(left)} left{self._held_out}"
 
-    def _warn_if_stuck(self, spent: Spent, loss: float) -> None:
+    def _warn_if_stuck(self, spent: Spent, name: str, loss: float) -> None:
         """Late, no better than what needs no context, and no longer moving."""
-        still = self._before is not None and loss > _MOVING * self._before
-        self._before = loss
+        still = name in self._before and loss > _MOVING * self._before[name]
+        self._before[name] = loss
         late = self.budget.progress(spent) > 0.3 and spent.steps >= 100
-        if late and still and not self._said_stuck and loss > _STUCK * self.trivial:
+        if late and still and not self._said_stuck and loss > _STUCK * self.trivial[name]:
             self._said_stuck = True
             self.say(
-                f"The loss ({loss:.2f}) is stuck at what the unigram entropy allows ({self.trivial:.2f}): the model has learned how "
+                f"The loss ({loss:.2f}) is stuck at what the unigram entropy allows ({self.trivial[name]:.2f}): the model has learned how "
                 "frequent tokens are, and nothing of their context. More steps, another training.peak, or a smaller model may free it."
             )
 
     def measured(self, spent: Spent, measured: dict[str, float]) -> None:
         shown = "  ".join(_figure(name, value) for name, value in measured.items())
-        self._held_out = f"  held out {measured[self.main]:.3f}" if self.main in measured else ""
+        main = next((name for name in self.trivial if name in measured), None)
+        self._held_out = f"  held out {measured[main]:.3f}" if main is not None else ""
         self.say(f"held out at step {spent.steps}: {shown}")
-        if self.main in measured:
-            self._warn_if_stuck(spent, measured[self.main])
+        for name in self.trivial.keys() & measured.keys():
+            self._warn_if_stuck(spent, name, measured[name])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from plume.core.files import read_json, write_json
 from plume.core.part import Part, part_from_json
 from plume.model.recipe import Recipe
 from plume.recipes import _catalog as catalog
+from plume.recipes._own import changed, read_recipe_file
 from plume.train.budget import Budget
 from plume.train.device import Precision
 
@@ -26,6 +28,7 @@ class Settings(Part):
     seed: int = 0
     tokenizer: str | None = None  # a given one, instead of training it
     initial: str | None = None  # a model directory to start from
+    lexicon: str | None = None  # phrases and entities, for recipes that hide them whole; None: mined from the corpus
     accumulate: int = 1
     precision: Precision = Precision.AUTO
     device: str = "auto"
@@ -47,17 +50,18 @@ def make_settings(
     *,
     corpus: str | Path | Sequence[str | Path],
     budget: str = "10m",
+    objectives: Sequence[str] = (),
     overrides: Sequence[str] = (),
     tokenizer: str | Path | None = None,
     init: str | Path | None = None,
+    lexicon: str | Path | None = None,
     precision: str = "auto",
     save_every: str = "5m",
     **others: Any,
 ) -> Settings:
     """Settings from what a user writes, on the command line or in Python; `others` are fields of Settings as they are."""
-    chosen = catalog.recipe(recipe) if isinstance(recipe, str) else recipe
-    for assignment in overrides:
-        chosen = chosen.override(assignment)
+    chosen = recipe if isinstance(recipe, Recipe) else named(recipe)
+    chosen = changed(chosen, objectives=objectives, overrides=overrides)
     if precision not in list(Precision):
         raise PlumeError(f"There is no precision '{precision}': choose {', '.join(Precision)}.")
     return Settings(
@@ -66,10 +70,18 @@ def make_settings(
         budget=Budget.parse(budget),
         tokenizer=None if tokenizer is None else str(tokenizer),
         initial=None if init is None else str(init),
+        lexicon=None if lexicon is None else os.path.abspath(lexicon),
         precision=Precision(precision),
         save_every=Budget.parse(save_every),
         **others,
     )
+
+
+def named(recipe: str) -> Recipe:
+    """A family, family/size, or a file of the user's own."""
+    if Path(recipe).suffix in (".py", ".json"):
+        return read_recipe_file(Path(recipe))
+    return catalog.recipe(recipe)
 
 
 def save_settings(folder: Path, settings: Settings) -> None:

@@ -1,0 +1,124 @@
+"""Abilities: what a trained model can do follows from the objectives it was trained with."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import torch
+
+from plume.core.batch import Order
+from plume.core.errors import PlumeError
+from plume.heads.head import HeadModule
+from plume.model.kinds import BatchKind
+from plume.model.model import Model
+from plume.noise.appended import AppendedSpans
+from plume.noise.target import InPlace, NextToken, TargetRule
+from plume.objectives._objective import Answers
+from plume.text.tokenizer import Tokenizer
+
+
+class Abilities:
+    def __init__(self, model: Model, tokenizer: Tokenizer) -> None:
+        self.model, self.tokenizer = model, tokenizer
+        self.device = next(model.parameters()).device
+        self.name = model.recipe.name
+
+    @cached_property
+    def token_kinds(self) -> list[BatchKind]:
+        """The kinds of batch in which tokens are predicted."""
+        return [kind for kind in self.model.recipe.kinds if any(o.answers is Answers.NOISE and o.asks is None for o in kind.objectives)]
+
+    @property
+    def reading_order(self) -> Order:
+        """Both ways, unless the model never did."""
+        orders = [Order.CAUSAL if isinstance(k.noise.target, NextToken) else k.noise.order for k in self.token_kinds]
+        if not orders or any(kind.noise.target.decoder or kind.noise.target.streams for kind in self.token_kinds):
+            return Order.FULL
+        one_way = all(order in (Order.CAUSAL, Order.REVERSED) for order in orders)
+        return orders[0] if one_way else Order.FULL
+
+    def head(self, kind: BatchKind) -> HeadModule:
+        return self.model.head(next(o.name for o in kind.objectives if o.answers is Answers.NOISE and o.asks is None))
+
+    def masked(self) -> BatchKind | None:
+        """In which tokens are predicted in place, from both sides."""
+        return self._first(lambda kind: isinstance(kind.noise.target, InPlace) and kind.noise.order is Order.FULL)
+
+    def permuted(self) -> BatchKind | None:
+        """In which a query stream predicts."""
+        return self._first(lambda kind: kind.noise.target.streams)
+
+    def causal(self) -> BatchKind | None:
+        """In which each token is predicted from those before it."""
+        return self._first(lambda kind: isinstance(kind.noise.target, NextToken) and kind.noise.order is Order.CAUSAL)
+
+    def left_to_right_masks(self) -> BatchKind | None:
+        """UniLM's: masks are filled from the left alone."""
+        return self._first(lambda kind: isinstance(kind.noise.target, InPlace) and kind.noise.order is Order.CAUSAL)
+
+    def spans(self) -> BatchKind | None:
+        """GLM's: blanks are written out behind the text."""
+        return self._first(lambda kind: isinstance(kind.noise.target, AppendedSpans))
+
+    def decoder(self) -> BatchKind | None:
+        """In which a decoder writes."""
+        return self._first(lambda kind: kind.noise.target.decoder)
+
+    def _first(self, fits) -> BatchKind | None:  # type: ignore[no-untyped-def]
+        return next((kind for kind in self.token_kinds if fits(kind)), None)
+
+    def words(self) -> str:
+        """For error messages."""
+        found = ["embed"]
+        decoder = self.decoder()
+        rewrites = decoder is not None and (decoder.noise.corrupt.shows_mask or decoder.noise.corrupt.shows_sentinels)
+        if any((self.masked(), self.permuted(), self.spans(), rewrites)):
+            found.append("fill")
+        by_queries = self.permuted() is not None and self.model.recipe.assembly.writes
+        if any((self.causal(), self.left_to_right_masks(), self.spans(), decoder, by_queries)):
+            found.append("generate")
+        if self.token_kinds:
+            found.append("score")
+        return f"It can {', '.join(found)}."
+
+    # Text in the family's format
+
+    def frame(self, ids: list[int]) -> list[int]:
+        """One text in the family's single format."""
+        framed: list[int] = []
+        for piece in self.tokenizer.format.single:
+            number = self.tokenizer.id(piece)
+            framed += ids if piece == "A" else [number] if number is not None else []
+        return framed
+
+    def check_length(self, frame: list[int], text: str) -> None:
+        longest = self.model.recipe.positions.longest
+        if longest is not None and len(frame) > longest:
+            raise PlumeError(f"The text has {len(frame)} tokens, this model reads at most {longest}: shorten it ('{text[:30]}…').")
+
+    def tensor(self, rows: list[list[int]]) -> torch.Tensor:
+        return torch.tensor(rows, device=self.device)
+
+    @property
+    def start(self) -> int:
+        """What a decoder, or a span, begins with."""
+        form = self.tokenizer.format
+        found = self.tokenizer.id(form.start or form.separator)
+        assert found is not None, "a format's tokens are in its tokeniser"
+        return found
+
+    @property
+    def end(self) -> int:
+        form = self.tokenizer.format
+        found = self.tokenizer.id(form.end or form.separator)
+        assert found is not None, "a format's tokens are in its tokeniser"
+        return found
+
+    @property
+    def mask(self) -> int:
+        if self.tokenizer.mask is None:
+            raise PlumeError(f"{self.name} has no mask token. {self.words()}")
+        return self.tokenizer.mask
+
+    def target(self, kind: BatchKind) -> TargetRule:
+        return kind.noise.target

@@ -1,0 +1,184 @@
+"""Filling blanks, by the way each family was trained to: a token at its mask, or a span of any length."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from plume.core.batch import Batch, Order
+from plume.core.errors import PlumeError
+from plume.model.abilities import Abilities
+from plume.model.encoder_decoder import EncoderDecoderModel
+from plume.model.generate import Written, beam_search
+from plume.model.kinds import BatchKind
+from plume.model.writers import DecoderWriter, SpanWriter
+from plume.noise.decoder_target import TheSpan, WholeText
+from plume.noise.sentinels import SpansAfterSentinels
+
+_ROOM = 40  # tokens at most in a blank
+
+
+@dataclass(frozen=True, kw_only=True)
+class Blank:
+    """One guess for a blank: what it is, how likely (of a span: the mean of its tokens), and the text with it in place."""
+
+    token: str
+    probability: float
+    text: str
+
+
+def fill(can: Abilities, text: str, *, top: int) -> list[list[Blank]]:
+    if can.masked() or can.permuted():
+        return _fill_tokens(can, text, top)
+    if kind := can.spans():
+        return _fill_spans(can, kind, text, top)
+    if kind := can.decoder():
+        if isinstance(kind.noise.target, SpansAfterSentinels):
+            return _fill_sentinels(can, kind, text, top)
+        if kind.noise.corrupt.shows_mask:
+            return _rewritten(can, kind, text, top)
+    raise PlumeError(f"{can.name} cannot fill blanks: it has no masked-token head. {can.words()}")
+
+
+def _with_blanks(can: Abilities, text: str) -> list[int]:
+    """The framed text with a mask token at each blank."""
+    mask = can.tokenizer.format.mask
+    assert mask is not None, "only called for formats with a mask"
+    ids = can.tokenizer.encode([re.sub(r"_{3,}", mask, text)], allow_special=True)[0]
+    if can.mask not in ids:
+        raise PlumeError(f"There is nothing to fill in: write {mask} (or ___) where something is missing.")
+    frame = can.frame(ids)
+    can.check_length(frame, text)
+    return frame
+
+
+def _fill_tokens(can: Abilities, text: str, top: int) -> list[list[Blank]]:
+    """One token at each mask, all at once."""
+    frame = _with_blanks(can, text)
+    places = [number for number, token in enumerate(frame) if token == can.mask]
+    probability = _at_masks(can, frame, places).float().softmax(-1)
+    probability[:, torch.from_numpy(can.tokenizer.special_ids).to(can.device)] = 0.0
+    values, tokens = probability.topk(min(top, can.model.vocabulary))
+    return [
+        [_blank(can, frame, place, [int(token)], float(value)) for value, token in zip(values[row], tokens[row], strict=True)]
+        for row, place in enumerate(places)
+    ]
+
+
+def _at_masks(can: Abilities, frame: list[int], places: list[int]) -> Tensor:
+    """[blanks, V] scores."""
+    tokens = can.tensor([frame])
+    if kind := can.masked():
+        return can.head(kind).logits(can.model.token_states(Batch(tokens=tokens)).last[0, places])
+    kind = can.permuted()
+    assert kind is not None, "only called for families that predict single tokens"
+    # Blanks come last in the order, so that the text does not look at them, nor they at each other.
+    rank = (tokens == can.mask).long()
+    read = can.tensor([places])
+    batch = Batch(tokens=tokens, order=Order.RANKED, rank=rank, read=read, query=torch.full_like(read, can.mask))
+    return can.head(kind).logits(can.model.encode(batch).last[0])
+
+
+def _fill_spans(can: Abilities, kind: BatchKind, text: str, top: int) -> list[list[Blank]]:
+    """GLM: each blank is written out behind the text, until its end token."""
+    frame = _with_blanks(can, text)
+    found = []
+    for place in [number for number, token in enumerate(frame) if token == can.mask]:
+        writer = SpanWriter(can.model, can.head(kind), frame, place, can.start)
+        guesses = beam_search(writer, room=_ROOM, stop=can.end, beams=top)
+        found.append([_blank(can, frame, place, list(guess.tokens), math.exp(guess.score)) for guess in guesses])
+    return found
+
+
+def _fill_sentinels(can: Abilities, kind: BatchKind, text: str, top: int) -> list[list[Blank]]:
+    """T5: each blank is a sentinel, and the decoder writes the sentinels with what they stand for."""
+    assert isinstance(can.model, EncoderDecoderModel), "only an encoder–decoder has a decoder"
+    names = can.tokenizer.format.sentinel_tokens()
+    count = 0
+
+    def numbered(_: re.Match[str]) -> str:
+        nonlocal count
+        if count == len(names):
+            raise PlumeError(f"There are more than {len(names)} blanks, and the model knows no more sentinels: fill some yourself.")
+        count += 1
+        return names[count - 1]
+
+    marked = re.sub(r"_{3,}|\[MASK\]|<mask>|<extra_id_\d+>", numbered, text)
+    if not count:
+        raise PlumeError("There is nothing to fill in: write ___ where something is missing.")
+    ids = can.tokenizer.encode([marked], allow_special=True)[0]
+    frame = can.frame(ids)
+    can.check_length(frame, text)
+    sentinels = [can.tokenizer.id(name) for name in names[:count]]
+    first = sentinels[0]
+    assert first is not None, "a format's tokens are in its tokeniser"
+    guesses = beam_search(
+        DecoderWriter(can.model, can.head(kind), frame, [can.start, first]), room=_ROOM * count, stop=can.end, beams=max(top, 2)
+    )
+    found: list[list[Blank]] = []
+    for number, sentinel in enumerate(sentinels):
+        guessed = [(_span(can, guess, number, sentinels), math.exp(guess.score)) for guess in guesses[:top]]
+        place = frame.index(sentinel) if sentinel is not None else 0
+        found.append([_blank(can, frame, place, span, value) for span, value in guessed])
+    return found
+
+
+def _span(can: Abilities, guess: Written, number: int, sentinels: list[int | None]) -> list[int]:
+    """What was written for one sentinel; the first stands before everything and was given."""
+    special = set(can.tokenizer.special_ids.tolist())
+    tokens = list(guess.tokens)
+    if number > 0:
+        sentinel = sentinels[number]
+        tokens = tokens[tokens.index(sentinel) + 1 :] if sentinel in tokens else []
+    return tokens[: next((place for place, token in enumerate(tokens) if token in special), len(tokens))]
+
+
+def _rewritten(can: Abilities, kind: BatchKind, text: str, top: int) -> list[list[Blank]]:
+    """A decoder that writes the whole text anew (BART), the missing sentences (PEGASUS), or the span at its place (MASS)."""
+    assert isinstance(can.model, EncoderDecoderModel), "only an encoder–decoder has a decoder"
+    frame = _with_blanks(can, text)
+    first = frame.index(can.mask)
+    last = len(frame) - frame[::-1].index(can.mask)
+    target = kind.noise.target
+    if isinstance(target, TheSpan):  # as many tokens as there are masks, at their own positions
+        writer = DecoderWriter(can.model, can.head(kind), frame, frame[first - 1 : first] or [can.start], position=max(first - 1, 0))
+        guesses = beam_search(writer, room=last - first, stop=can.end, beams=max(top, 2))
+    else:
+        writer = DecoderWriter(can.model, can.head(kind), frame, [can.start])
+        guesses = beam_search(writer, room=len(frame) + _ROOM, stop=can.end, beams=max(top, 2))
+    blanks = []
+    for guess in guesses[:top]:
+        span = list(guess.tokens)
+        if isinstance(target, WholeText):
+            blanks.append(_compared(can, frame, first, last, span, math.exp(guess.score)))
+        else:
+            blanks.append(_blank(can, frame[: first + 1] + frame[last:], first, span, math.exp(guess.score)))
+    return [blanks]
+
+
+def _compared(can: Abilities, frame: list[int], first: int, last: int, written: list[int], probability: float) -> Blank:
+    """The text as rewritten, and what of it stands where the blanks were, if the rest was kept."""
+    before, after = _plain(can, frame[:first]), _plain(can, frame[last:])
+    tokens = _plain(can, written)
+    kept = tokens[: len(before)] == before and tokens[len(tokens) - len(after) :] == after
+    span = tokens[len(before) : len(tokens) - len(after)] if kept else tokens
+    return Blank(token=can.tokenizer.decode(span), probability=probability, text=can.tokenizer.decode(tokens))
+
+
+def _plain(can: Abilities, ids: list[int]) -> list[int]:
+    special = set(can.tokenizer.special_ids.tolist())
+    return [number for number in ids if number not in special]
+
+
+def _blank(can: Abilities, frame: list[int], place: int, span: list[int], probability: float) -> Blank:
+    filled = frame[:place] + span + frame[place + 1 :]
+    ends = {can.tokenizer.begin, can.tokenizer.separator, can.tokenizer.pad}
+    text = can.tokenizer.decode([number for number in filled if number not in ends], skip_special=False)
+    token = can.tokenizer.decode(span)
+    if not token and len(span) == 1:
+        token = can.tokenizer.token(span[0])
+    return Blank(token=token, probability=probability, text=text)

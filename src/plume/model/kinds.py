@@ -1,0 +1,82 @@
+"""The kinds of batch that a recipe's objectives need: each way to hide text makes one, and they take turns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from plume.core.batch import Order
+from plume.data.layout import Blocks, Layout
+from plume.model.assembly import Assembly
+from plume.noise.noise import Noise
+from plume.noise.target import InPlace
+from plume.objectives._objective import Answers, Objective
+
+_ANSWERED = {"ends": "noise.target=InPlaceWithEnds()", "moved": "noise.corrupt=Shuffled()"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchKind:
+    """Objectives that read the same batch. `share` is how often it comes, in proportion; `during` the part of the run in which it does."""
+
+    name: str
+    noise: Noise
+    layout: Layout
+    objectives: tuple[Objective, ...]
+    share: float
+    during: tuple[float, float]
+
+    def scale(self, objective: Objective) -> float:
+        """What its loss weighs in this batch: a noise's own weight is how often it comes, so the others count in relation to it."""
+        return objective.weight / self.share
+
+    def problems(self, assembly: Assembly) -> list[str]:
+        found = []
+        in_place = isinstance(self.noise.target, InPlace)
+        if in_place and isinstance(self.layout, Blocks) and not self.layout.wrapped and self.noise.select.share:
+            found.append(
+                f"{self.name}: blocks are one token longer, for next-token prediction; tokens predicted in place need "
+                "FullSentences, SentencePairs or Blocks(overlap=0)."
+            )
+        if self.noise.order is Order.PREFIX and self.layout.texts != 2:
+            found.append(
+                f"{self.name}: a prefix order reads a first text and writes a second; it needs rows of two, such as SentencePairs."
+            )
+        if self.layout.texts < self.noise.target.texts:
+            found.append(f"{self.name} reads a first text and writes a second; it needs rows of two, such as Translations().")
+        for objective in self.objectives:
+            if objective.asks is not None and objective.asks not in self.noise.questions:
+                answer = _ANSWERED.get(objective.asks, "a noise that does")
+                found.append(f"{objective.name} asks for {objective.asks}, which the noise of {self.name} does not tell; set {answer}.")
+        if self.noise.target.decoder and not assembly.decodes:
+            found.append(f"{self.name} is written by a decoder; set assembly=EncoderDecoder().")
+        if self.noise.target.streams and not assembly.streams:
+            found.append(f"{self.name} is predicted by a query stream; set assembly=TwoStreams().")
+        if assembly.streams and not self.noise.target.streams and self.noise.select.share:
+            found.append(f"{self.name}: a two-stream network predicts permuted tokens; set noise.target to Permuted() or MaskedPermuted().")
+        generates = [objective.name for objective in self.objectives if objective.answers is Answers.GENERATOR]
+        if generates and not assembly.generates:
+            found.append(f"{generates[0]} needs a generator; set assembly to GeneratorDiscriminator.")
+        if assembly.generates and not in_place:
+            found.append(f"{self.name}: a generator fills masked places; it needs tokens predicted in place.")
+        return found
+
+
+def batch_kinds(objectives: tuple[Objective, ...], layout: Layout) -> tuple[BatchKind, ...]:
+    """One kind for each objective with noise of its own; the others join every kind that can answer them."""
+    owners = [objective for objective in objectives if objective.noise is not None]
+    if not owners:  # the layout alone asks: whole text, nothing hidden
+        return tuple(_kind(objective, Noise(), objective.layout or layout, objectives) for objective in objectives[:1])
+    return tuple(_kind(owner, owner.noise or Noise(), owner.layout or layout, objectives) for owner in owners)
+
+
+def _kind(owner: Objective, noise: Noise, layout: Layout, objectives: tuple[Objective, ...]) -> BatchKind:
+    joined = tuple(other for other in objectives if other is owner or (other.noise is None and _joins(other, owner, layout)))
+    return BatchKind(name=owner.name, noise=noise, layout=layout, objectives=joined, share=owner.weight, during=owner.during)
+
+
+def _joins(other: Objective, owner: Objective, layout: Layout) -> bool:
+    if other.beside is not None and other.beside != owner.name:
+        return False
+    if other.answers is Answers.LAYOUT:
+        return other.pair_label is layout.label
+    return True

@@ -1,0 +1,36 @@
+"""Memory: hidden states of the text just read, which the next batch may look back at (Transformer-XL, arXiv:1901.02860 §3.2; XLNet)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from plume.core.errors import PlumeError
+from plume.core.part import Part
+
+States = list[Tensor]  # a block's input each, [B, M, D]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Memory(Part):
+    """Keep the last `length` positions. Of each row only the first `reuse` share goes into memory (XLNet's rows overlap by the rest)."""
+
+    length: int = 384
+    reuse: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.length < 1 or not 0 < self.reuse <= 1:
+            raise PlumeError(f"A memory of {self.length} positions with {self.reuse} of each row: both lie above 0, the second up to 1.")
+
+    @torch.no_grad()
+    def after(self, before: States | None, layers: Sequence[Tensor]) -> States:
+        """The memory once a row has been read: the inputs of its blocks, behind what was kept."""
+        kept = []
+        for number, layer in enumerate(layers):
+            new = layer[:, : max(1, int(self.reuse * layer.shape[1]))].detach()  # never more than the layout reuses: it would leak
+            joined = new if before is None else torch.cat([before[number], new], dim=1)
+            kept.append(joined[:, -self.length :].clone())
+        return kept

@@ -1,0 +1,149 @@
+"""How likely a model finds a text: exactly where it predicts one token after the other, else by hiding each token in turn."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+
+from plume.core.batch import Batch, Order
+from plume.core.errors import PlumeError
+from plume.heads.head import HeadModule, precise
+from plume.model.abilities import Abilities
+from plume.model.encoder_decoder import EncoderDecoderModel
+from plume.model.kinds import BatchKind
+from plume.noise.decoder_target import WholeText
+
+_STRETCH = 128  # tokens read at once where a memory holds what was before
+
+
+@dataclass(frozen=True, kw_only=True)
+class Score:
+    """`log_probability` in nats: exact for a left-to-right model, the pseudo-log-likelihood (arXiv:1910.14659) for a masked one."""
+
+    log_probability: float
+    tokens: int
+
+    @property
+    def perplexity(self) -> float:
+        return math.exp(-self.log_probability / max(self.tokens, 1))
+
+
+def score(can: Abilities, text: str, *, source: str | None = None, batch: int = 32) -> Score:
+    ids = can.tokenizer.encode([text])[0]
+    if source is not None and can.decoder() is None:
+        raise PlumeError(f"{can.name} has no decoder: a source is only for models that write after reading one.")
+    if kind := can.causal():
+        return _causal(can, kind, ids)
+    if kind := can.spans():
+        return _written_out(can, kind, ids, text)
+    if can.model.recipe.assembly.writes and (kind := can.permuted()):
+        return _by_queries(can, kind, ids)
+    if source is not None and (kind := can.decoder()):
+        return _decoded(can, kind, source, ids)
+    if can.masked() or can.permuted():
+        return _pseudo(can, ids, text, batch)
+    if can.decoder():
+        raise PlumeError(f"{can.name} writes after reading: say what it read (source, or --source) to score what it writes.")
+    raise PlumeError(f"{can.name} cannot score text: it was imported or built without a head that predicts tokens. {can.words()}")
+
+
+def _causal(can: Abilities, kind: BatchKind, ids: list[int]) -> Score:
+    head = can.head(kind)
+    row = [can.tokenizer.separator, *ids]
+    if can.model.recipe.memory is not None:
+        return _with_memory(can, head, row)
+    longest = can.model.recipe.positions.longest or len(row)
+    total, window = 0.0, max(longest // 2, 1)
+    # Text longer than the model sees is read in windows that overlap by half, each token scored once.
+    for first in range(0, max(len(row) - 1, 1), window) if len(row) > longest + 1 else (0,):
+        start = max(0, first - (longest - window))
+        part = row[start : first + window + 1] if len(row) > longest + 1 else row
+        tokens = can.tensor([part])
+        picked = _picked(head, can.model.encode(Batch(tokens=tokens[:, :-1], order=Order.CAUSAL)).last[0], tokens[0, 1:])
+        total += float(picked[first - start :].sum())
+    return Score(log_probability=total, tokens=len(row) - 1)
+
+
+def _with_memory(can: Abilities, head: HeadModule, row: list[int]) -> Score:
+    """Stretch after stretch, each looking back at the memory of those before (Transformer-XL §3.2)."""
+    total = 0.0
+    with can.model.fresh_memory():
+        for first in range(0, len(row) - 1, _STRETCH):
+            tokens = can.tensor([row[first : first + _STRETCH + 1]])
+            batch = Batch(tokens=tokens[:, :-1], order=Order.CAUSAL, stream=0, begins=first == 0)
+            total += float(_picked(head, can.model.encode(batch).last[0], tokens[0, 1:]).sum())
+    return Score(log_probability=total, tokens=len(row) - 1)
+
+
+def _by_queries(can: Abilities, kind: BatchKind, ids: list[int]) -> Score:
+    """XLNet in the order of the text: the query stream at each place sees what is before it, in memory too."""
+    head = can.head(kind)
+    row = [can.tokenizer.separator, *ids]
+    total = 0.0
+    with can.model.fresh_memory():
+        for first in range(0, len(row), _STRETCH):
+            tokens = can.tensor([row[first : first + _STRETCH]])
+            asked = torch.arange(1 if first == 0 else 0, tokens.shape[1], device=can.device)[None]
+            if asked.shape[1] == 0:
+                continue
+            shown = torch.full_like(asked, can.mask)
+            stream = None if can.model.recipe.memory is None else 0
+            batch = Batch(tokens=tokens, order=Order.CAUSAL, read=asked, query=shown, stream=stream, begins=first == 0)
+            total += float(_picked(head, can.model.encode(batch).last[0], tokens[0, asked[0]]).sum())
+    return Score(log_probability=total, tokens=len(row) - 1)
+
+
+def _written_out(can: Abilities, kind: BatchKind, ids: list[int], text: str) -> Score:
+    """GLM: the whole text as what fills one blank."""
+    frame = can.frame([can.mask])
+    can.check_length(frame + ids, text)
+    tokens = can.tensor([[*frame, can.start, *ids]])
+    steps = torch.arange(tokens.shape[1], device=can.device)[None]
+    behind = steps >= len(frame)
+    order = (steps - len(frame) + 1).clamp(min=0)
+    batch = Batch(tokens=tokens, order=Order.RANKED, rank=order, position=steps.masked_fill(behind, frame.index(can.mask)), within=order)
+    states = can.model.encode(batch).last[0, len(frame) : -1]
+    return Score(log_probability=float(_picked(can.head(kind), states, can.tensor([ids])[0]).sum()), tokens=len(ids))
+
+
+def _decoded(can: Abilities, kind: BatchKind, source: str, ids: list[int]) -> Score:
+    assert isinstance(can.model, EncoderDecoderModel), "only an encoder–decoder has a decoder"
+    frame = can.frame(can.tokenizer.encode([source])[0])
+    can.check_length(frame, source)
+    # A decoder that writes whole texts writes their special tokens too (BART).
+    answer = can.frame(ids) if isinstance(kind.noise.target, WholeText) else [*ids, can.end]
+    batch = Batch(tokens=can.tensor([[can.start, *answer[:-1]]]), order=Order.CAUSAL, source=Batch(tokens=can.tensor([frame])))
+    states = can.model.token_states(batch)
+    picked = can.head(kind).log_probabilities(states)[0].gather(1, can.tensor([answer])[0][:, None])
+    return Score(log_probability=float(picked.sum()), tokens=len(answer))
+
+
+def _pseudo(can: Abilities, ids: list[int], text: str, batch: int) -> Score:
+    """Each token masked in turn."""
+    frame = can.frame(ids)
+    can.check_length(frame, text)
+    special = set(can.tokenizer.special_ids.tolist())
+    places = [number for number, token in enumerate(frame) if token not in special]
+    kind = can.masked() or can.permuted()
+    assert kind is not None, "only called for families that predict tokens in place"
+    total = 0.0
+    for first in range(0, len(places), batch):
+        now = can.tensor([places[first : first + batch]])[0]
+        rows = can.tensor([frame]).repeat(len(now), 1)
+        turn = torch.arange(len(now), device=can.device)
+        answers = rows[turn, now]
+        rows[turn, now] = can.mask
+        made = Batch(tokens=rows, read=now[:, None])
+        if kind.noise.target.streams:
+            rank = torch.zeros_like(rows)
+            rank[turn, now] = 1
+            made = Batch(tokens=rows, order=Order.RANKED, rank=rank, read=now[:, None], query=torch.full_like(now[:, None], can.mask))
+        total += float(_picked(can.head(kind), can.model.token_states(made).last[:, 0], answers).sum())
+    return Score(log_probability=total, tokens=len(places))
+
+
+def _picked(head: HeadModule, states: torch.Tensor, answers: torch.Tensor) -> torch.Tensor:
+    """[N] log-probabilities of the answers, from [N, D] states."""
+    return precise(head.logits(states)).log_softmax(-1).gather(1, answers[:, None]).squeeze(1)

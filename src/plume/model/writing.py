@@ -1,0 +1,82 @@
+"""Going on with a text, by the way each family was trained to write."""
+
+from __future__ import annotations
+
+import torch
+
+from plume.core.errors import PlumeError
+from plume.model.abilities import Abilities
+from plume.model.encoder_decoder import EncoderDecoderModel
+from plume.model.generate import Sampling, write
+from plume.model.kinds import BatchKind
+from plume.model.writers import CausalWriter, DecoderWriter, MaskWriter, QueryWriter, SpanWriter, Writer
+from plume.noise.decoder_target import Continuation, TheSpan
+from plume.noise.sentinels import SpansAfterSentinels
+from plume.text.control import require_control_id
+
+
+@torch.inference_mode()
+def continuation(can: Abilities, prompt: str, *, room: int, sampling: Sampling, code: str | None = None) -> str:
+    """The prompt and what follows it; of a decoder that writes a text of its own, that text."""
+    ids = can.tokenizer.encode([prompt])[0]
+    first = _coded(can, code)
+    if kind := can.decoder():
+        return _decoded(can, kind, ids, prompt, room=room, sampling=sampling)
+    writer, used = _writer(can, first + ids)
+    longest = can.model.recipe.positions.longest
+    if longest is not None and used >= longest:
+        raise PlumeError(f"The prompt has {used} tokens; this model reads at most {longest}, and must have room to write.")
+    room = room if longest is None else min(room, longest - used)
+    written = write(writer, room=room, stop=can.end, sampling=sampling)
+    return can.tokenizer.decode(ids + written)
+
+
+def _writer(can: Abilities, ids: list[int]) -> tuple[Writer, int]:
+    """And how many positions are taken before it writes."""
+    prompt = ids or [can.tokenizer.separator]
+    if kind := can.causal():
+        return CausalWriter(can.model, can.head(kind), prompt), len(prompt)
+    if kind := can.spans():
+        text = can.frame([*ids, can.mask])
+        return SpanWriter(can.model, can.head(kind), text, text.index(can.mask), can.start), len(text) + 1
+    if kind := can.left_to_right_masks():
+        begin = [] if can.tokenizer.begin is None else [can.tokenizer.begin]
+        segment = kind.noise.segments[0] if kind.noise.segments else None
+        return MaskWriter(can.model, can.head(kind), begin + ids, can.mask, segment=segment), len(begin + ids) + 1
+    if (kind := can.permuted()) and can.model.recipe.assembly.writes:
+        return QueryWriter(can.model, can.head(kind), prompt, can.mask), len(prompt)
+    raise PlumeError(f"{can.name} cannot generate: it does not read left to right. {can.words()}")
+
+
+def _decoded(can: Abilities, kind: BatchKind, ids: list[int], prompt: str, *, room: int, sampling: Sampling) -> str:
+    """What the decoder writes: after the text where it was trained to go on or to fill, else instead of it."""
+    assert isinstance(can.model, EncoderDecoderModel), "only an encoder–decoder has a decoder"
+    target = kind.noise.target
+    head = can.head(kind)
+    longest = can.model.recipe.positions.longest
+    room = room if longest is None else min(room, longest - 1)
+    if isinstance(target, SpansAfterSentinels):
+        sentinel = can.tokenizer.id(can.tokenizer.format.sentinel_tokens()[0])
+        assert sentinel is not None, "a format's tokens are in its tokeniser"
+        source = can.frame([*ids, sentinel])
+        can.check_length(source, prompt)
+        written = write(DecoderWriter(can.model, head, source, [can.start, sentinel]), room=room, stop=can.end, sampling=sampling)
+        following = set(can.tokenizer.special_ids.tolist())
+        cut = next((number for number, token in enumerate(written) if token in following), len(written))
+        return can.tokenizer.decode(ids + written[:cut])
+    if isinstance(target, TheSpan):
+        room = room if longest is None else min(room, longest - len(can.frame(ids)))
+        source = can.frame([*ids, *[can.mask] * room])
+        begin = source.index(can.mask)
+        writer = DecoderWriter(can.model, head, source, source[begin - 1 : begin] or [can.start], position=max(begin - 1, 0))
+        written = write(writer, room=room, stop=can.end, sampling=sampling)
+        return can.tokenizer.decode(ids + written)
+    source = can.frame(ids)
+    can.check_length(source, prompt)
+    written = write(DecoderWriter(can.model, head, source, [can.start]), room=room, stop=can.end, sampling=sampling)
+    return can.tokenizer.decode(ids + written if isinstance(target, Continuation) else written)
+
+
+def _coded(can: Abilities, code: str | None) -> list[int]:
+    """The control code's token, for a family that writes by code (CTRL)."""
+    return [] if code is None else [require_control_id(can.tokenizer, code)]

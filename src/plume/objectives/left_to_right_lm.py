@@ -1,0 +1,34 @@
+"""UniLM's left-to-right LM (arXiv:1905.03197 §2.3): hidden tokens of one text, each from what stands before it."""
+
+from __future__ import annotations
+
+from plume.core.batch import Order
+from plume.core.part import replace
+from plume.data.layout import FullSentences
+from plume.heads.head import Head
+from plume.heads.token_prediction import TokenPrediction
+from plume.noise.noise import Noise
+from plume.noise.select import Select
+from plume.noise.skip_grams import SkipGrams
+from plume.objectives._objective import Objective
+from plume.objectives.masked_lm import masked_lm
+
+
+def left_to_right_lm(
+    *,
+    select: Select = SkipGrams(closing=True),
+    segments: tuple[int, ...] = (),
+    head: Head = TokenPrediction(),
+    head_of: str | None = None,
+    weight: float = 1.0,
+) -> Objective:
+    hidden = masked_lm(head=head, weight=weight)
+    assert isinstance(hidden.noise, Noise), "masked_lm hides tokens"
+    return replace(
+        hidden,
+        name="left_to_right_lm",
+        paper="arXiv:1905.03197",
+        noise=replace(hidden.noise, select=select, order=Order.CAUSAL, segments=segments),
+        layout=FullSentences(across=False),
+        head_of=head_of,
+    )

@@ -1,0 +1,19 @@
+"""The span boundary objective (SpanBERT, arXiv:1907.10529 §3.2): each token of a hidden span from the two tokens beside the span."""
+
+from __future__ import annotations
+
+from plume.heads.head import Head
+from plume.heads.span_ends import SpanEnds
+from plume.objectives._objective import Answers, Objective
+
+
+def span_boundary(*, head: Head = SpanEnds(), weight: float = 1.0) -> Objective:
+    return Objective(
+        name="span_boundary",
+        paper="arXiv:1907.10529",
+        answers=Answers.NOISE,
+        asks="ends",
+        beside="masked_lm",
+        head=head,
+        weight=weight,
+    )
