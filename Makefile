@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test check check-all bench venv clean
+.PHONY: demo test check check-all bench recipes-table venv clean
 
 demo: .venv/.installed          ## pre-train two families on embedded text, then fill blanks and write
 	$(BIN)/python examples/demo.py --out demo
@@ -22,6 +22,12 @@ check-all: check .venv/.real    ## everything, the slow tests and those on real 
 
 bench: .venv/.development       ## side-by-side benchmarks; run alone on the machine
 	$(BIN)/python bench/pretrain.py
+	$(BIN)/python bench/families.py
+
+recipes-table: .venv/.development ## train every family for the same time; writes docs/recipes.md. TEXT= PAIRS= LABELLED= EMOJI= name corpora
+	$(BIN)/python bench/recipes_table.py $(if $(TEXT),--text $(TEXT)) $(if $(PAIRS),--pairs $(PAIRS)) \
+		$(if $(LABELLED),--labelled $(LABELLED)) $(if $(EMOJI),--emoji $(EMOJI)) $(if $(BUDGET),--budget $(BUDGET)) $(FAMILIES)
+	$(BIN)/python docs/make_recipes.py
 
 venv: .venv/.installed          ## only set up: .venv with plume in it
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import sys
@@ -21,12 +22,28 @@ def blocks(readme: str, language: str) -> list[str]:
     return re.findall(rf"<!-- tested -->\n```{language}\n(.*?)```", text, flags=re.DOTALL)
 
 
+def own_recipe(readme: str) -> str:
+    text = (ROOT / readme).read_text(encoding="utf-8")
+    return re.search(r"<!-- my_recipe.py -->\n```python\n(.*?)```", text, flags=re.DOTALL)[1]  # type: ignore[index]
+
+
+def write_other_corpora(folder: Path) -> None:
+    """Pairs and labelled documents, out of the same text."""
+    documents = list(chinese_documents(count=200))
+    sentences = [line for document in documents for line in document.splitlines()]
+    pairs = [f"{sentence}\t{sentence[::-1]}" for sentence in dict.fromkeys(sentences)]
+    (folder / "pairs.tsv").write_text("\n".join(pairs) + "\n", encoding="utf-8")
+    rows = [json.dumps({"text": text, "label": ("Books", "News")[n % 2]}, ensure_ascii=False) for n, text in enumerate(documents)]
+    (folder / "labelled.jsonl").write_text("\n".join(rows) + "\n", encoding="utf-8")
+
+
 @pytest.mark.parametrize("readme", READMES)
 def test_commands_and_python(readme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(tmp_path)
     write_embedded(tmp_path / "corpus.txt", chinese_documents(count=300))
-    (commands,) = blocks(readme, "bash")
-    for line in commands.splitlines():
+    write_other_corpora(tmp_path)
+    (tmp_path / "my_recipe.py").write_text(own_recipe(readme), encoding="utf-8")
+    for line in "".join(blocks(readme, "bash")).splitlines():
         words = shlex.split(line, comments=True)
         monkeypatch.setattr(sys, "argv", ["3steps" if word == "10m" else word for word in words])
         try:
@@ -49,6 +66,7 @@ def test_commands_and_python(readme: str, tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_both_readmes_show_the_same_commands() -> None:
     def plain(readme: str) -> list[list[str]]:
-        return [shlex.split(line, comments=True) for line in blocks(readme, "bash")[0].splitlines()]
+        return [shlex.split(line, comments=True) for block in blocks(readme, "bash") for line in block.splitlines()]
 
     assert plain("README.md") == plain("README.zh.md")
+    assert own_recipe("README.md") == own_recipe("README.zh.md")

@@ -1,0 +1,85 @@
+"""docs/recipes.md, made from the code: what each family is, who sees whom, what it costs, and what it has been measured to learn.
+
+    python docs/make_recipes.py
+
+The words are the recipe files' own; the measurements are those of bench/recipes_table.py, in docs/recipes.json.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from pathlib import Path
+from typing import Any
+
+from plume.core import catalog as files
+from plume.recipes import _catalog as catalog
+from plume.train.card import table
+from plume.train.diagram import diagrams
+
+HERE = Path(__file__).parent
+HEAD = """# The families
+
+One section a family: what it is and when to use it, who sees whom while it is trained, what it costs, and what it learns in minutes. This page
+is made from the code (`make recipes-table`), so it cannot lag behind it.
+
+In the pictures a line is a position: the token that is shown there, whom it may look at (■ sees, · does not; columns are positions in the same
+order), and, after the arrow, what must be predicted there. The rows come from a real batch of a tiny text. `plume show FAMILY --visibility`
+draws them for any recipe, your own too.
+"""
+MEASURED = """## What each learns
+
+Every family's `tiny` (width 128, two blocks; an encoder–decoder has two of each), trained by the same command for the same time on two CPU
+cores, one seed. *Loss* is that of text held out of training, in nats a prediction. *Baseline* is what needs no context: for tokens, knowing
+how frequent each is and copying what the input shows at the same place (for BERT 0.9 × entropy + 0.14; T5's sentinels come in order and cost
+nothing); for classes, guessing by their shares. A loss below its baseline is learned from context. Tokens count everything that the network
+reads, a decoder's input too.
+"""
+
+
+def main() -> None:
+    results = json.loads((HERE / "recipes.json").read_text(encoding="utf-8")) if (HERE / "recipes.json").exists() else {}
+    sections = [HEAD, MEASURED, measured(results), *[section(family, results) for family in catalog.families()]]
+    (HERE / "recipes.md").write_text("\n\n".join(part.strip() for part in sections) + "\n", encoding="utf-8")
+
+
+def measured(results: dict[str, Any]) -> str:
+    rows = []
+    for family, result in results.items():
+        for number, (name, value) in enumerate(result["objectives"].items()):
+            first = (
+                (f"{family}/tiny", result["corpus"], f"{result['tokens'] / 1e6:.2f} M", f"{result['seconds']:.0f}")
+                if number == 0
+                else ("", "", "", "")
+            )
+            baseline = value["baseline"]
+            verdict = "" if baseline is None else f"{value['loss'] / baseline:.2f}"
+            rows.append(
+                (*first, name, f"{value['loss']:.3f}", "" if baseline is None else f"{baseline:.3f}", verdict, f"{value['accuracy']:.1%}")
+            )
+    header = ("recipe", "corpus", "tokens", "seconds", "objective", "loss", "baseline", "loss / baseline", "right")
+    return table(header, rows)
+
+
+def section(family: str, results: dict[str, Any]) -> str:
+    recipe = catalog.recipe(family)
+    module = files.load("recipes", family)
+    parts = [f"## {family}", inspect.cleandoc(module.__doc__ or ""), f"Paper: {recipe.paper}. {costs(family, results)}"]
+    for name, picture in diagrams(catalog.recipe(f"{family}/tiny")).items():
+        parts.append(f"`{name}`\n\n```text\n{picture}\n```")
+    return "\n\n".join(parts)
+
+
+def costs(family: str, results: dict[str, Any]) -> str:
+    sizes = ", ".join(f"{size} {catalog.parameters(recipe) / 1e6:,.1f} M" for size, recipe in catalog.sizes(family).items())
+    said = f"Parameters: {sizes}."
+    if family in results and "bert" in results:
+        ours, bert = results[family], results["bert"]
+        flops = (ours["flops"] / ours["tokens"]) / (bert["flops"] / bert["tokens"])
+        time = (ours["seconds"] / ours["tokens"]) / (bert["seconds"] / bert["tokens"])
+        said += f" A token read costs {flops:.2f} times the FLOPs of bert/tiny, and took {time:.2f} times as long."
+    return said
+
+
+if __name__ == "__main__":
+    main()
