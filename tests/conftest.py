@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import random
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -13,19 +14,24 @@ import numpy as np
 import pytest
 import torch
 
+from plume.core.batch import Batch
 from plume.core.part import replace
 from plume.core.seeds import Draws
-from plume.data.corpus import Corpus
-from plume.data.loader import Reader
+from plume.data.corpus import Corpus, CorpusKind
+from plume.data.labelled import CodedBlocks, LabelledDocuments
+from plume.data.lexicon import Entry, UnitKind, mark_units
+from plume.data.loader import Cursor, Mixture, Reader
 from plume.data.store import Stores, build_stores
 from plume.data.train_tokenizer import train_tokenizer
+from plume.model.assembly import EncoderDecoder
+from plume.model.kinds import BatchKind
 from plume.model.model import Model
 from plume.model.recipe import Recipe
 from plume.recipes import _catalog as catalog
 from plume.text.tokenizer import Tokenizer
 from plume.text.tokenizers import BPE, ByteLevelBPE, Unigram, WordPiece
 from plume.train.evaluate import to_device
-from plume.train.pretrain import make_reader
+from plume.train.pretrain import make_mixture, make_reader
 
 # Small enough that many words are several pieces; bytes alone take 256.
 VOCABULARY = {WordPiece: 160, BPE: 160, Unigram: 160, ByteLevelBPE: 320}
@@ -76,46 +82,118 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     return Corpus(path)
 
 
+PHRASES = ("wooden box", "tired sailor", "two apples", "near the river", "自然语言", "旧房子", "没有说话")
+ENTITIES = ("old captain", "quiet neighbour", "北京大学", "图书馆")
+EMOJI = ("😂", "🎉", "🌧", "📚", "🍎")
+CODES = ("Books", "News", "Wiki")
+
+
 @pytest.fixture(scope="session")
-def tokenizer_for(corpus: Corpus) -> Callable[[Recipe], Tokenizer]:
+def corpora(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Corpus]:
+    """A corpus of each sort that a layout may ask for: text, labelled text, pairs, texts with emoji."""
+    folder, source = tmp_path_factory.mktemp("corpora"), random.Random(17)
+    labelled = [{"text": document(source, source.randint(2, 10)), "label": CODES[number % 3]} for number in range(30)]
+    (folder / "labelled.jsonl").write_text("\n".join(json.dumps(record) for record in labelled), encoding="utf-8")
+    pairs = []
+    for _ in range(150):
+        which = [source.randrange(5) for _ in range(4)]
+        english = " ".join(words[number] for words, number in zip(ENGLISH, which, strict=True))
+        pairs.append(english + ".\t" + "".join(words[number] for words, number in zip(CHINESE, which, strict=True)) + "。")
+    (folder / "pairs.tsv").write_text("\n".join(["en\tzh", *pairs]) + "\n", encoding="utf-8")
+    lines = [sentence(source) + " " + " ".join(source.sample(EMOJI, source.randint(1, 2))) for _ in range(150)]
+    (folder / "emoji.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return {
+        "text": corpus,
+        "labelled": Corpus(folder / "labelled.jsonl"),
+        "pairs": Corpus(folder / "pairs.tsv", kind=CorpusKind.PAIRS),
+        "emoji": Corpus(folder / "emoji.txt", kind=CorpusKind.EMOJI),
+    }
+
+
+def corpus_of(recipe: Recipe) -> str:
+    """Which of the corpora a recipe trains on."""
+    labels = any(isinstance(kind.layout, CodedBlocks | LabelledDocuments) for kind in recipe.kinds)
+    return "labelled" if labels and recipe.corpus is CorpusKind.TEXT else recipe.corpus.value
+
+
+@pytest.fixture(scope="session")
+def tokenizer_for(corpora: dict[str, Corpus]) -> Callable[[Recipe], Tokenizer]:
     """A recipe's own kind of tokeniser, trained on the corpus once."""
 
     @functools.cache
-    def trained(spec: Any, format: Any) -> Tokenizer:
-        return train_tokenizer(corpus, replace(spec, vocabulary=VOCABULARY[type(spec)]), format)
+    def trained(name: str, spec: Any, format: Any) -> Tokenizer:
+        codes = corpora[name].labels() if name == "labelled" else ()
+        room = VOCABULARY[type(spec)] + format.sentinels + len(codes)
+        return train_tokenizer(corpora[name], replace(spec, vocabulary=room), format, codes=codes)
 
-    return lambda recipe: trained(recipe.tokenizer, recipe.format)
+    return lambda recipe: trained(corpus_of(recipe), recipe.tokenizer, recipe.format)
 
 
 @pytest.fixture(scope="session")
-def stores_for(corpus: Corpus, cache: Path, tokenizer_for: Callable[[Recipe], Tokenizer]) -> Callable[[Recipe], Stores]:
-    """The corpus as a recipe reads it."""
-    return lambda recipe: build_stores(corpus, tokenizer_for(recipe), words=recipe.words, cache=cache)
+def stores_for(corpora: dict[str, Corpus], cache: Path, tokenizer_for: Callable[[Recipe], Tokenizer]) -> Callable[[Recipe], Stores]:
+    """The corpus as a recipe reads it, phrases and entities marked."""
+    entries = [Entry(text=text) for text in PHRASES] + [Entry(text=text, kind=UnitKind.ENTITY) for text in ENTITIES]
+
+    @functools.cache
+    def stores(name: str, tokenizer: Tokenizer, words: Any) -> Stores:
+        made = build_stores(corpora[name], tokenizer, words=words, cache=cache)
+        for store in (made.train, made.held_out):
+            store.units = mark_units(store, entries, tokenizer)
+        return made
+
+    return lambda recipe: stores(corpus_of(recipe), tokenizer_for(recipe), recipe.words)
 
 
 @pytest.fixture(scope="session")
 def reader_for(stores_for: Callable[[Recipe], Stores], tokenizer_for: Callable[[Recipe], Tokenizer]) -> Callable[..., Reader]:
-    """The reader that pre-training would use; `narrow` false reads every position."""
+    """The reader that pre-training would use, of the first kind of batch if none is named; `narrow` false reads every position."""
 
-    def make(recipe: Recipe, *, seed: int = 0, rows: int | None = None, narrow: bool = True) -> Reader:
-        reader = make_reader(stores_for(recipe).train, recipe, tokenizer_for(recipe), seed=seed, rows=rows)
+    def make(recipe: Recipe, *, kind: BatchKind | None = None, seed: int = 0, rows: int | None = None, narrow: bool = True) -> Reader:
+        reader = make_reader(stores_for(recipe).train, recipe, tokenizer_for(recipe), seed=seed, rows=rows, kind=kind)
         return reader if narrow else replace(reader, collator=replace(reader.collator, narrow=False))
 
     return make
 
 
 @pytest.fixture(scope="session")
-def miniature() -> Callable[..., Recipe]:
-    """A family's tiny size made tinier, in its own shape (a narrow embedding stays narrow)."""
+def mixture_for(stores_for: Callable[[Recipe], Stores], tokenizer_for: Callable[[Recipe], Tokenizer]) -> Callable[..., Mixture]:
+    """All kinds of batch, as pre-training would mix them; `held_out` reads the held-out text."""
 
-    def make(family: str, *, width: int = 32, length: int = 32, rows: int = 8) -> Recipe:
+    def make(recipe: Recipe, *, seed: int = 0, rows: int | None = None, held_out: bool = False) -> Mixture:
+        stores = stores_for(recipe)
+        return make_mixture(stores.held_out if held_out else stores.train, recipe, tokenizer_for(recipe), seed=seed, rows=rows)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def batch_of() -> Callable[..., Batch]:
+    """A whole batch as training gets it, with its stream where rows go on from batch to batch; still numpy's."""
+    return lambda reader, step=0: reader.step(Cursor(step=step), [slice(None)])[0]
+
+
+@pytest.fixture(scope="session")
+def miniature() -> Callable[..., Recipe]:
+    """A family's tiny size made tinier, in its own shape (a narrow embedding stays narrow, a head that is wider than its share stays so)."""
+
+    def make(family: str, *, width: int = 32, length: int | None = None, rows: int = 8, depth: int = 2) -> Recipe:
         recipe = catalog.recipe(f"{family}/tiny")
+        # What works on sentences needs rows that hold some.
+        length = length or (64 if any(kind.noise.needs_sentences for kind in recipe.kinds) else 32)
         factorised = catalog.recipe(family).embedding.width != catalog.recipe(family).network.width
+        network = recipe.network
+        assembly = recipe.assembly
+        if isinstance(assembly, EncoderDecoder) and assembly.depth is not None:
+            assembly = replace(assembly, depth=depth)
         return replace(
             recipe,
             embedding=replace(recipe.embedding, width=width // 2 if factorised else width),
-            network=replace(recipe.network, width=width, depth=2, heads=4, feed_forward=2 * width),
-            positions=replace(recipe.positions, longest=2 * length),
+            network=replace(
+                network, width=width, depth=depth, heads=4, feed_forward=2 * width, key_width=None if network.key_width is None else 6
+            ),
+            assembly=assembly,
+            positions=recipe.positions if recipe.positions.longest is None else replace(recipe.positions, longest=2 * length),
+            memory=None if recipe.memory is None else replace(recipe.memory, length=length),
             training=replace(recipe.training, length=length, batch=rows),
         )
 

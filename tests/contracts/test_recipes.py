@@ -10,19 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch.utils.flop_counter import FlopCounterMode
 
-from plume.core.batch import Batch, Order
 from plume.core.errors import PlumeError
 from plume.core.part import part_from_json, replace
+from plume.data.corpus import CorpusKind
 from plume.data.layout import Layout, Plan
-from plume.data.loader import Cursor
+from plume.data.loader import Mixture
 from plume.model.checkpoint import load_model, save_model, state_of
-from plume.model.model import Model
-from plume.model.recipe import Recipe
 from plume.nn.stack import Sharing
-from plume.nn.visibility import ranks, visible
-from plume.objectives._objective import Answers
+from plume.objectives._objective import Answers, Objective
 from plume.recipes import _catalog as catalog
 from plume.train.optimiser import make_optimiser
 
@@ -51,6 +47,40 @@ PARAMETERS = {
     "electra/base": 119_386_427,
     "electra/small-paper": 14_196_219,
     "electra/large": 354_655_291,
+    "ctrl/base": 1_637_964_550,
+    "mpnet/base": 109_518_527,
+    "xlnet/base": 116_750_336,
+    "xlnet/large": 360_300_800,
+    "nezha/base": 102_489_226,  # BERT's of this vocabulary without its table of positions
+    "nezha/large": 326_072_970,
+    "transformer-xl/base": 61_722_847,  # 41 million beside the embeddings, as published for the authors' 16 layers
+    "spanbert/base": 108_340_804 + 1_960_676,  # and the head that reads the spans' ends
+    "spanbert/large": 333_610_308 + 3_389_668,
+    "ernie/base": 100_477_778,
+    "structbert/base": 110_104_890 + 2_307,  # and three classes of pairs
+    "structbert/large": 336_224_058 + 3_075,
+    "unilm/base": 108_936_006,
+    "unilm/large": 334_666_054,
+    "xlm/base": 249_071_384,
+    "xlm/en-de": 142_422_203,
+    "glm/base": 109_284_864,  # GLM has no class there: the paper says 110 and 335 million
+    "glm/large": 334_616_576,
+    "transformer/base": 63_082_496,
+    "transformer/big": 214_245_376,
+    "bart/base": 139_420_416,
+    "bart/large": 406_291_456,
+    "pegasus/base": 272_285_952,
+    "pegasus/large": 568_699_904,
+    "t5/small-paper": 60_506_624,
+    "t5/base": 222_903_552,
+    "t5/large": 737_668_096,
+    "t5/3b": 2_851_598_336,
+    "t5/11b": 11_307_321_344,
+    "t5/v1.1-small": 76_961_152,
+    "t5/v1.1-base": 247_577_856,
+    "t5/v1.1-large": 783_150_080,
+    "t5/v1.1-xl": 2_849_757_184,
+    "t5/v1.1-xxl": 11_135_332_352,
 }
 
 
@@ -78,21 +108,12 @@ def test_small_sizes_change_numbers_only(family: str) -> None:
     )  # fmt: skip
 
 
-def scales(model: Model, batch: Batch) -> dict[str, torch.Tensor]:
-    weight = {objective.name: objective.weight for objective in model.recipe.objectives}
-    return {name: torch.tensor(weight[name] / max(count, 1)) for name, count in model.counts(batch).items()}
-
-
-def total(model: Model, batch: Batch) -> torch.Tensor:
-    return model(batch, scales(model, batch))[0]
-
-
 @dataclass(frozen=True, kw_only=True)
 class FirstRows(Layout):
     """The first rows that another layout plans, the same in every epoch."""
 
     of: Layout
-    rows: int = 4
+    keep: int = 4
 
     @property
     def texts(self) -> int:
@@ -102,61 +123,105 @@ class FirstRows(Layout):
     def wrapped(self) -> bool:
         return self.of.wrapped
 
-    def plan(self, store: Any, *, room: int, generator: np.random.Generator) -> Plan:
-        plan = self.of.plan(store, room=room, generator=np.random.default_rng(0))
-        return Plan(start=plan.start[: self.rows], end=plan.end[: self.rows], label=None if plan.label is None else plan.label[: self.rows])
+    @property
+    def sequential(self) -> bool:
+        return self.of.sequential
+
+    @property
+    def restarts(self) -> bool:
+        return self.of.restarts
+
+    @property
+    def corpus(self) -> CorpusKind:
+        return self.of.corpus
+
+    def plan(self, store: Any, *, room: int, rows: int = 1, generator: np.random.Generator) -> Plan:
+        plan = self.of.plan(store, room=room, rows=rows, generator=np.random.default_rng(0))
+        return Plan(**{name: None if array is None else array[: self.keep] for name, array in vars(plan).items()})
+
+
+def few_rows(mixture: Mixture) -> Mixture:
+    """Four rows of each kind; where rows go on from batch to batch, two batches of them."""
+    readers = [
+        replace(reader, layout=FirstRows(of=reader.layout, label=reader.layout.label, keep=8 if reader.layout.sequential else 4))
+        for reader in mixture.readers
+    ]
+    return replace(mixture, readers=tuple(readers))
 
 
 @every_family
-def test_overfits_a_few_sentences(family: str, miniature: Any, reader_for: Any, on_cpu: Any) -> None:
-    """Masks are drawn anew each time, so that what is learned is the text."""
+def test_overfits_a_few_sentences(family: str, miniature: Any, mixture_for: Any, on_cpu: Any, weighed: Any) -> None:
+    """What is hidden is drawn anew each time, so that what is learned is the text. Kinds of batch take turns, stages apart."""
     recipe = miniature(family, width=64, rows=4)
-    reader = replace(reader_for(recipe), layout=FirstRows(of=recipe.layout))
-    model = recipe.assembly.build(recipe, vocabulary=reader.tokenizer.size).train()
+    mixture = few_rows(mixture_for(recipe))
+    model = recipe.assembly.build(recipe, vocabulary=mixture.readers[0].tokenizer.size).train()
     model.initialise(0)
     optimiser = make_optimiser(model, replace(recipe.training, peak=4e-3, decay=0.0))
     torch.manual_seed(0)
-    history = []
-    for step in itertools.islice(reader.batches(Cursor(), workers=0), 160):
-        batch = on_cpu(step.batches[0])
-        loss, losses = model(batch, scales(model, batch))
+    history: dict[str, list[float]] = {objective.name: [] for objective in recipe.objectives}
+    steps = mixture.steps(mixture.start(), step=0, active=range(len(recipe.kinds)), workers=0)
+    for step in itertools.islice(steps, 200 + 120 * len(recipe.kinds)):
+        loss, losses = weighed(model, recipe.kinds[step.kind], on_cpu(step.batches[0]))
         loss.backward()
         optimiser.step()
         optimiser.zero_grad()
-        history.append({name: float(part.total.detach()) / int(part.count) for name, part in losses.items()})
-    for objective in recipe.objectives:
-        start, end = history[0][objective.name], sum(step[objective.name] for step in history[-10:]) / 10
-        # A generator that has learned leaves few tokens to detect, so a detector's loss has no such floor.
-        assert end < (0.6 if objective.answers is Answers.GENERATOR else 0.3) * start, objective.name
+        for name, part in losses.items():
+            if part.count:
+                history[name].append(float(part.total.detach()) / int(part.count))
+        if all(learned(objective, history[objective.name]) for objective in recipe.objectives):
+            return
+    assert [objective.name for objective in recipe.objectives if not learned(objective, history[objective.name])] == []
+
+
+def learned(objective: Objective, losses: list[float]) -> bool:
+    """Has the loss of the last ten batches fallen to a small share of its start?"""
+    if len(losses) < 20:
+        return False
+    # A generator that has learned leaves few tokens to detect, so a detector's loss has no such floor.
+    share = 0.6 if objective.answers is Answers.GENERATOR else 0.3
+    least = floor(objective)
+    return sum(losses[-10:]) / 10 - least < share * (losses[0] - least)
+
+
+def floor(objective: Objective) -> float:
+    """The least that smoothed labels let a loss become, in a vocabulary of some hundreds: about their entropy."""
+    smoothing = getattr(objective.head, "smoothing", 0.0)
+    return smoothing * float(np.log(200 / smoothing)) if smoothing else 0.0
 
 
 @every_family
-def test_saves_and_loads_bit_equal(family: str, miniature: Any, reader_for: Any, on_cpu: Any, tmp_path: Path) -> None:
+def test_saves_and_loads_bit_equal(family: str, miniature: Any, kinds_of: Any, batch_of: Any, on_cpu: Any, tmp_path: Path) -> None:
     recipe = miniature(family)
-    reader = reader_for(recipe)
-    model = recipe.assembly.build(recipe, vocabulary=reader.tokenizer.size)
+    readers = [reader for _, reader in kinds_of(recipe)]
+    model = recipe.assembly.build(recipe, vocabulary=readers[0].tokenizer.size)
     model.initialise(3)
-    save_model(tmp_path / "model", model, reader.tokenizer)
+    save_model(tmp_path / "model", model, readers[0].tokenizer)
     loaded, tokenizer = load_model(tmp_path / "model")
     assert loaded.recipe == recipe
-    assert tokenizer.fingerprint == reader.tokenizer.fingerprint
+    assert tokenizer.fingerprint == readers[0].tokenizer.fingerprint
     ours, theirs = state_of(model), state_of(loaded)
     assert ours.keys() == theirs.keys()
     assert all(torch.equal(ours[name], theirs[name]) for name in ours)
-    batch = on_cpu(reader.batch(Cursor()))
-    found = []
+    found: list[list[float]] = []
     for one in (model.eval(), loaded):
         torch.manual_seed(0)
         with torch.no_grad():
-            found.append({name: float(loss.total) for name, loss in one.losses(batch).items()})
+            found.append([float(loss.total) for reader in readers for loss in one.losses(on_cpu(batch_of(reader))).values()])
     assert found[0] == found[1]
 
 
 @every_family
-def test_a_pruned_model_saves_and_loads(family: str, miniature: Any, reader_for: Any, tmp_path: Path) -> None:
+def test_a_pruned_model_saves_and_loads(family: str, miniature: Any, kinds_of: Any, on_cpu: Any, batch_of: Any, tmp_path: Path) -> None:
+    """Of an encoder–decoder, the encoder."""
     whole = miniature(family)
-    pruned = replace(whole, network=replace(whole.network, pruned=((0, 2), ())))
-    tokenizer = reader_for(whole).tokenizer
+    heads = replace(whole.network, pruned=((0, 2), ()))
+    if whole.positions.per_head:
+        with pytest.raises(PlumeError, match="belong to heads, and do not fit pruned heads"):
+            replace(whole, network=heads)
+        return
+    pruned = replace(whole, network=heads)
+    ((_, reader), *_) = kinds_of(whole)
+    tokenizer = reader.tokenizer
     if whole.sharing is Sharing.ALL:
         with pytest.raises(PlumeError, match="share one attention"):
             pruned.assembly.build(pruned, vocabulary=tokenizer.size)
@@ -168,11 +233,12 @@ def test_a_pruned_model_saves_and_loads(family: str, miniature: Any, reader_for:
     assert loaded.recipe.network.pruned == ((0, 2), ())
     assert loaded.stack.block(0).attention.heads == 2
     assert all(torch.equal(value, state_of(loaded)[name]) for name, value in state_of(model).items())
+    model.losses(on_cpu(batch_of(reader)))
     with torch.device("meta"):
         fewer = sum(p.numel() for p in whole.assembly.build(whole, vocabulary=9).parameters())
         fewer -= sum(p.numel() for p in pruned.assembly.build(pruned, vocabulary=9).parameters())
-    width, head_width = whole.network.width, whole.network.head_width
-    assert fewer == 2 * (3 * (width * head_width + head_width) + head_width * width)
+    width, head_width, bias = whole.network.width, whole.network.head_width, whole.network.attention_bias
+    assert fewer == 2 * (3 * (width * head_width + bias * head_width) + head_width * width)
 
 
 @every_family
@@ -185,113 +251,5 @@ def test_starts_the_same_from_the_same_seed(family: str, miniature: Any) -> None
         model.initialise(seed)
         states.append(state_of(model))
     assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])
-    assert not torch.equal(states[0]["embedding.token.weight"], states[2]["embedding.token.weight"])
-
-
-# Who sees whom
-
-TIME, VOCABULARY = 7, 60
-
-
-def sighted_batches(recipe: Recipe) -> list[Batch]:
-    """The family's own order, and every other that the one stack must serve, with padding and documents."""
-    tokens = torch.randint(5, VOCABULARY, (1, TIME), generator=torch.Generator().manual_seed(1))
-    rank = torch.tensor([[3, 0, 0, 2, 1, 1, 4]])
-    document = torch.tensor([[0, 0, 0, 1, 1, 1, 1]])
-    length = torch.tensor([5])
-    return [
-        Batch(tokens=tokens, order=recipe.noise.order),
-        Batch(tokens=tokens, order=recipe.noise.order, length=length),
-        Batch(tokens=tokens, order=recipe.noise.order, document=document),
-        Batch(tokens=tokens, order=Order.CAUSAL),
-        Batch(tokens=tokens, order=Order.RANKED, rank=rank),
-        Batch(tokens=tokens, order=Order.RANKED, rank=rank, length=length, document=document),
-    ]
-
-
-@every_family
-@pytest.mark.parametrize("gradients", [True, False], ids=["training", "inference"])  # the plain and the fused path
-def test_no_token_leaks(family: str, gradients: bool, miniature: Any, built: Any) -> None:
-    """Change token j: the output at i changes iff i may see j."""
-    recipe = miniature(family)
-    model = built(recipe, vocabulary=VOCABULARY).eval()
-    for batch in sighted_batches(recipe):
-        many = changed_everywhere(batch)
-        rank = ranks(batch)
-        allowed = visible(query=rank, key=rank, query_document=batch.document, key_document=batch.document)[0]
-        text = torch.arange(TIME) < (TIME if batch.length is None else int(batch.length))
-        for encode in (model.encode, model.token_states):
-            with torch.set_grad_enabled(gradients):
-                states = encode(many).last.detach()
-            moved = (states[1:] - states[:1]).abs().amax(-1) > 1e-12  # [j, i]
-            assert torch.equal(moved.T[text], allowed[text]), f"{batch.order}, padded {batch.length is not None}"
-
-
-def changed_everywhere(batch: Batch) -> Batch:
-    """Row 0 as it is, row j + 1 with token j changed."""
-    repeated = batch.map(lambda array: array.repeat(TIME + 1, *[1] * (array.ndim - 1)))
-    tokens = repeated.tokens.clone()
-    tokens[torch.arange(TIME) + 1, torch.arange(TIME)] = 59 - (tokens[0] == 59).long()
-    return replace(repeated, tokens=tokens)
-
-
-# Reading only what the heads need
-
-
-@every_family
-def test_reading_some_positions_changes_no_loss_and_no_gradient(
-    family: str, miniature: Any, reader_for: Any, on_cpu: Any, built: Any
-) -> None:
-    recipe = miniature(family)
-    readers = reader_for(recipe), reader_for(recipe, narrow=False)
-    found = []
-    for reader in readers:
-        model = built(recipe, vocabulary=reader.tokenizer.size).train()
-        batch = on_cpu(reader.batch(Cursor(step=1)))
-        torch.manual_seed(1)
-        loss, losses = model(batch, scales(model, batch))
-        loss.backward()
-        found.append((losses, [parameter.grad for parameter in model.parameters()], batch.read is not None))
-    (narrow, narrow_gradients, reads), (whole, whole_gradients, _) = found
-    assert reads == (recipe.noise.order is Order.FULL)
-    for name in whole:
-        assert float((narrow[name].total - whole[name].total).detach().abs()) < 1e-9
-        assert int(narrow[name].count) == int(whole[name].count)
-    for ours, theirs in zip(narrow_gradients, whole_gradients, strict=True):
-        assert float((ours - theirs).abs().max()) < 1e-9
-
-
-# FLOPs
-
-
-@every_family
-@pytest.mark.parametrize("narrow", [True, False], ids=["narrow", "whole"])
-def test_flops_are_those_that_torch_counts(family: str, narrow: bool, miniature: Any, reader_for: Any, on_cpu: Any, built: Any) -> None:
-    """Forward and backward, every product that ran, to the last one."""
-    recipe = miniature(family)
-    reader = reader_for(recipe, narrow=narrow)
-    model = built(recipe, vocabulary=reader.tokenizer.size).train()
-    batch = on_cpu(reader.batch(Cursor()))
-    with FlopCounterMode(display=False) as counter:
-        total(model, batch).backward()
-    assert model.flops(batch) == counter.get_total_flops()
-
-
-@every_family
-def test_counts_are_known_before_the_network_runs(family: str, miniature: Any, reader_for: Any, on_cpu: Any, built: Any) -> None:
-    recipe = miniature(family)
-    reader = reader_for(recipe)
-    batch = on_cpu(reader.batch(Cursor()))
-    model = built(recipe, vocabulary=reader.tokenizer.size)
-    assert model.counts(batch) == {name: int(loss.count) for name, loss in model.losses(batch).items()}
-
-
-@every_family
-def test_every_parameter_learns(family: str, miniature: Any, reader_for: Any, on_cpu: Any, built: Any) -> None:
-    recipe = miniature(family)
-    reader = reader_for(recipe)
-    model = built(recipe, vocabulary=reader.tokenizer.size).train()
-    total(model, on_cpu(reader.batch(Cursor()))).backward()
-    still = [name for name, parameter in model.named_parameters() if parameter.grad is None or float(parameter.grad.abs().max()) == 0.0]
-    # A bias of the keys moves all scores of a query alike, which the softmax does not notice.
-    assert [name for name in still if not name.endswith("key.bias")] == []
+    still = [name for name in states[0] if torch.equal(states[0][name], states[2][name])]
+    assert [name for name in still if not (name.endswith("bias") or "norm" in name)] == []

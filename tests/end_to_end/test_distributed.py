@@ -20,15 +20,22 @@ def losses(folder: Path) -> list[dict[str, float]]:
 
 
 @pytest.mark.parametrize(
-    "flags", [(), pytest.param(("--fsdp",), marks=pytest.mark.slow), pytest.param(("--accumulate", "2"), marks=pytest.mark.slow)]
+    ("family", "flags"),
+    [
+        ("bert", ()),
+        pytest.param("bert", ("--fsdp",), marks=pytest.mark.slow),
+        pytest.param("bert", ("--accumulate", "2"), marks=pytest.mark.slow),
+        pytest.param("transformer-xl", (), marks=pytest.mark.slow),  # every process remembers its own rows,
+        pytest.param("xlnet", ("--accumulate", "2"), marks=pytest.mark.slow),  # and every part of them
+    ],
 )
 def test_two_processes_equal_one(
-    flags: tuple[str, ...], tmp_path: Path, start: Callable[..., subprocess.Popen[str]], pretraining: Callable[..., list[str]]
+    family: str, flags: tuple[str, ...], tmp_path: Path, start: Callable[..., subprocess.Popen[str]], pretraining: Callable[..., list[str]]
 ) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
-    alone = start(pretraining(one))
+    alone = start(pretraining(one, family))
     assert alone.wait() == 0, alone.stderr.read() if alone.stderr else ""
-    both = start([*pretraining(two), *flags], launcher=TORCHRUN)
+    both = start([*pretraining(two, family), *flags], launcher=TORCHRUN)
     _, err = both.communicate(timeout=300)
     assert both.returncode == 0, err
     assert len(losses(one)) == len(losses(two)) > 12

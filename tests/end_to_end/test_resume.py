@@ -29,7 +29,11 @@ def wait_for_step(process: subprocess.Popen[str], folder: Path, step: int) -> No
         time.sleep(0.002)
 
 
-@pytest.mark.parametrize("family", ["bert", pytest.param("electra", marks=pytest.mark.slow), pytest.param("gpt2", marks=pytest.mark.slow)])
+# One network, two, none that looks ahead, and two that look back at a memory, which must come back too.
+FAMILIES = ["bert", *(pytest.param(family, marks=pytest.mark.slow) for family in ("electra", "gpt2", "transformer-xl", "xlnet"))]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
 def test_killed_at_a_random_step(
     family: str, tmp_path: Path, start: Callable[..., subprocess.Popen[str]], pretraining: Callable[..., list[str]]
 ) -> None:
@@ -44,10 +48,13 @@ def test_killed_at_a_random_step(
 
     resumed = start(["pretrain", "--resume", str(broken)])
     assert resumed.wait() == 0, resumed.stderr.read() if resumed.stderr else ""
-    for name in ("model.safetensors", "train/checkpoint-000000150/optimiser.safetensors"):
+    last = Path("train/checkpoint-000000150")
+    kept = {path.name for path in (whole / last).glob("*.safetensors")}
+    assert ("memory.safetensors" in kept) is (family in ("transformer-xl", "xlnet"))
+    for name in ("model.safetensors", *(str(last / name) for name in kept)):
         assert (whole / name).read_bytes() == (broken / name).read_bytes(), f"{name} differs after a kill at step {stopped_at}"
-    states = [json.loads((folder / "train/checkpoint-000000150/state.json").read_text()) for folder in (whole, broken)]
-    assert states[0]["cursor"] == states[1]["cursor"]
+    states = [json.loads((folder / last / "state.json").read_text()) for folder in (whole, broken)]
+    assert states[0]["cursors"] == states[1]["cursors"]
     steps = [line["step"] for line in map(json.loads, (broken / "train/metrics.jsonl").read_text().splitlines()) if "rate" in line]
     assert steps == list(range(1, 151)), "every step is reported once"
 

@@ -3,73 +3,100 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace as with_fields
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import torch
 
 from plume.core.part import replace
 from plume.core.seeds import Draws
-from plume.data.collate import Collator, Frame, gather
-from plume.noise.rows import Alphabet
-from plume.objectives._objective import Answers
+from plume.data.collate import gather
+from plume.noise.spelling import Spelling
 from plume.recipes import _catalog as catalog
+from plume.text.format import Format
 from plume.train.evaluate import to_device
 from plume.train.optimiser import make_optimiser
+from plume.train.pretrain import make_reader
 
 LOSSES = Path(__file__).with_name("losses.txt")
-VOCABULARY, STEPS, ROWS, LENGTH = 97, 20, 6, 24
+TEXT, STEPS, ROWS, LENGTH = 97, 20, 6, 24
+
+
+class FixedTokenizer:
+    """Ids without text: the five usual roles first, a family's further special tokens behind the text's."""
+
+    def __init__(self, format: Format) -> None:
+        self.format = format
+        roles = (format.pad, format.unknown, format.begin, format.separator, format.mask)
+        self._ids = {token: number for number, token in reversed(list(enumerate(roles))) if token is not None}
+        for token in format.specials():
+            self._ids.setdefault(token, TEXT + len([number for number in self._ids.values() if number >= TEXT]))
+        self.size = max(TEXT, max(self._ids.values()) + 1)
+        self.pad, self.mask = 0, 4 if format.mask is not None else None
+        self.special_ids = np.array([*range(5), *range(TEXT, self.size)])
+
+    def id(self, token: str) -> int | None:
+        return self._ids.get(token)
+
+    def spellings(self) -> list[str]:
+        return [chr(0x4E00 + number) for number in range(self.size)]
 
 
 class FixedStore:
     """A made-up corpus that needs no tokeniser, so that only the model's arithmetic and the data side can change the figures."""
 
-    def __init__(self) -> None:
-        import numpy as np
-
+    def __init__(self, *, pairs: bool = False) -> None:
         generator = np.random.default_rng(11)
         cuts = np.sort(generator.choice(np.arange(1, 3000), 299, replace=False))
-        self.tokens = (5 + (generator.zipf(1.5, 3000) % (VOCABULARY - 5))).astype(np.uint16)
+        self.tokens = (5 + (generator.zipf(1.5, 3000) % (TEXT - 5))).astype(np.uint16)
         self.word_start = generator.random(3000) < 0.7
         self.sentence_start = np.concatenate([[0], cuts])
         self.sentence_end = np.concatenate([cuts, [3000]])
-        self.document_start = np.append(np.arange(0, 300, 9), 300)
-        self.vocabulary = VOCABULARY
+        self.document_start = np.arange(0, 301, 2) if pairs else np.append(np.arange(0, 300, 9), 300)
+        self.sentence_language = np.arange(300) % 2
+        self.document_label = np.arange(len(self.document_start) - 1) % 7
+        self.vocabulary = TEXT
+        self.counts = np.bincount(self.tokens, minlength=TEXT)
+        self.units = {kind: generator.random(3000) < 0.5 for kind in ("phrase", "entity")}
+        self.codes = 5 + np.arange(7)  # the token of each label
 
 
 def losses(family: str) -> list[float]:
-    """The weighted loss of each step, with dropout on."""
-    import numpy as np
-
+    """The weighted loss of each step, with dropout on; kinds of batch take turns."""
     recipe = catalog.recipe(f"{family}/tiny")
     recipe = replace(
         recipe,
         embedding=replace(recipe.embedding, width=min(recipe.embedding.width, 32), dropout=0.1),
         network=replace(recipe.network, width=32, heads=4, feed_forward=64, dropout=0.1, attention_dropout=0.1),
-        training=replace(recipe.training, peak=3e-3),
+        training=replace(recipe.training, peak=3e-3, length=LENGTH, batch=ROWS),
     )
     generator = np.random.default_rng(12)
-    pieces = ((2, None, 3, None, 3) if recipe.layout.texts == 2 else (2, None, 3)) if recipe.layout.wrapped else (None,)
-    frame = Frame(pieces=pieces, segments=(0, 0, 0, 1, 1)[: len(pieces)], pad=0)
-    store = FixedStore()
-    plan = recipe.layout.plan(store, room=LENGTH - frame.specials, generator=generator)  # type: ignore[arg-type]
-    named = {kind: tuple(o.name for o in recipe.objectives if o.answers is kind) for kind in Answers}
-    collator = Collator(
-        noise=recipe.noise,
-        alphabet=Alphabet(size=VOCABULARY, mask=4),
-        token_objectives=named[Answers.NOISE],
-        sentence_objectives=named[Answers.LAYOUT],
-    )
-    model = recipe.assembly.build(recipe, vocabulary=VOCABULARY)
+    tokenizer: Any = FixedTokenizer(recipe.format)
+    special = np.isin(np.arange(tokenizer.size), tokenizer.special_ids)
+    readers = []
+    for kind in recipe.kinds:
+        store: Any = FixedStore(pairs=str(kind.layout.corpus) == "pairs")
+        reader = make_reader(store, recipe, tokenizer, seed=0, kind=kind)
+        room = kind.noise.raw(LENGTH) - reader.frame.specials
+        plan = kind.layout.plan(store, room=room, rows=ROWS, generator=generator)
+        readers.append((kind, store, reader, plan))
+    model = recipe.assembly.build(recipe, vocabulary=tokenizer.size)
     model.initialise(13)
     optimiser = make_optimiser(model, recipe.training)
-    weight = {objective.name: objective.weight for objective in recipe.objectives}
     torch.manual_seed(14)
     found = []
     for step in range(STEPS):
-        index = generator.choice(len(plan), ROWS, replace=False)
-        rows = gather(store, plan, index, frame, np.arange(VOCABULARY) < 5)  # type: ignore[arg-type]
-        batch = to_device(collator(rows, Draws(seed=15, epoch=step, index=index)), torch.device("cpu"))
-        loss, _ = model(batch, {name: torch.tensor(weight[name] / count) for name, count in model.counts(batch).items()})
+        kind, store, reader, plan = readers[step % len(readers)]
+        turn = step // len(readers)
+        index = np.arange(turn * ROWS, (turn + 1) * ROWS) if kind.layout.sequential else generator.choice(len(plan), ROWS, replace=False)
+        rows = with_fields(gather(store, plan, index, reader.frame, special), spelling=Spelling.of(tokenizer.spellings()))
+        batch = to_device(reader.collator(rows, Draws(seed=15, epoch=step, index=index)), torch.device("cpu"))
+        if kind.layout.sequential:
+            batch = with_fields(batch, stream=0, begins=turn == 0)
+        weight = {objective.name: kind.scale(objective) for objective in kind.objectives}
+        loss, _ = model(batch, {name: torch.tensor(weight[name] / max(count, 1)) for name, count in model.counts(batch).items()})
         loss.backward()
         optimiser.step()
         optimiser.zero_grad()

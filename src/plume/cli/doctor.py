@@ -17,7 +17,9 @@ _LATIN_A_TOKEN, _HAN_A_TOKEN = 4.0, 1.0
 
 
 def run(
-    corpus: Annotated[list[Path], typer.Argument(help="Text or JSONL, plain or .gz, or a folder of such; or pairs: a .tsv, or two aligned files.")],
+    corpus: Annotated[
+        list[Path], typer.Argument(help="Text or JSONL, plain or .gz, or a folder of such; or pairs: a .tsv, or two aligned files.")
+    ],
     probe: Annotated[bool, typer.Option(help="Measure how fast this machine trains (a few seconds).")] = True,
 ) -> None:
     """Say what is in a corpus, what is wrong with it, and what it is enough for."""

@@ -16,10 +16,7 @@ from plume.nn.dropout import Dropout
 
 @dataclass(frozen=True, kw_only=True)
 class AttentionClassification(Head):
-    """A row's states, averaged with the softmax of their product with one vector as weights, then a linear layer.
-
-    The vector begins with zeros, so that at first every token counts alike.
-    """
+    """A row's states, averaged with the softmax of their product with one vector as weights, then a linear layer."""
 
     reads_rows: ClassVar[bool] = True
 
@@ -33,14 +30,14 @@ class AttentionClassification(Head):
 class AttentionClassificationModule(HeadModule):
     def __init__(self, part: AttentionClassification, dims: Dims) -> None:
         super().__init__()
-        self.attention = nn.Parameter(torch.zeros(dims.width))
+        self.attention = nn.Embedding(1, dims.width)  # one vector, which starts as small as all weights: at first every token counts alike
         self.dropout = Dropout(part.dropout)
         self.output = nn.Linear(dims.width, part.classes)
 
     def pool(self, rows: Tensor, length: Tensor) -> Tensor:
         """[N, T, D] states and [N] lengths to [N, D]."""
         outside = torch.arange(rows.shape[1], device=rows.device) >= length[:, None]
-        weight = (rows * self.attention).sum(-1).masked_fill(outside, float("-inf")).softmax(-1)
+        weight = (rows * self.attention.weight[0]).sum(-1).masked_fill(outside, float("-inf")).softmax(-1)
         return (weight[..., None] * rows).sum(1)
 
     def logits(self, hidden: Tensor) -> Tensor:

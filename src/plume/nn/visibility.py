@@ -98,4 +98,6 @@ def mask_of(batch: Batch) -> Mask:
         keys = torch.arange(batch.tokens.shape[1], device=batch.tokens.device) < batch.length[:, None]
         return Mask(allowed=keys[:, None, None, :])
     rank = ranks(batch)
-    return Mask(allowed=visible(query=rank, key=rank, until=batch.until, query_document=batch.document, key_document=batch.document)[:, None])
+    return Mask(
+        allowed=visible(query=rank, key=rank, until=batch.until, query_document=batch.document, key_document=batch.document)[:, None]
+    )

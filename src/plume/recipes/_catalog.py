@@ -52,4 +52,5 @@ def bridge(of: Recipe) -> Bridge | None:
 def bridges() -> dict[str, Bridge]:
     """By Hugging Face's model type; a family that only borrows another's bridge does not count."""
     found = [getattr(catalog.load(ROOM, family), "HF", None) for family in families()]
-    return {one.model_type: one for one in found if one is not None}
+    # Several families may be written as one type: it is read as the one that bears its name, or comes first.
+    return {one.model_type: one for one in reversed(found) if one is not None}

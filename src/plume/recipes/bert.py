@@ -1,4 +1,9 @@
-"""BERT: a deep bidirectional encoder that fills blanks and tells whether one sentence follows another."""
+"""BERT: a deep bidirectional encoder that fills blanks and tells whether one sentence follows another.
+
+The reference point of this page. 15% of the tokens are hidden (80% shown as a mask, 10% as a random token, 10% as they are) and predicted
+from both sides; half of the sentence pairs are torn apart, and a second head says which. Use it when you want the best-known baseline, or a
+checkpoint that every tool can read. Only one token in seven is predicted, so it learns less from a token read than GPT or ELECTRA do.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""BERT-wwm: BERT, but a word is hidden whole; Chinese words are cut by jieba."""
+"""BERT with whole-word masking: all pieces of a chosen word are hidden together, in Chinese by jieba's words (arXiv:1906.08101).
+
+The same network and cost as BERT; the task is harder, because a word can no longer be completed from its own other pieces. Use it instead
+of BERT for Chinese, where a single character of a word is often given away by the next one. Splitting Chinese into words costs time once,
+when the store is built.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""GPT: a left-to-right decoder that predicts the next token."""
+"""GPT: a left-to-right decoder that predicts each token from those before it.
+
+Every token is predicted, so it learns fast, and its loss is an exact likelihood. Use it to write, to score text exactly, or as the plainest
+baseline of language modelling. The scores over the vocabulary for every token make it dearer a token than BERT.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""RoBERTa: BERT, but bytes instead of word pieces, full sentences across documents, no sentence objective, trained longer."""
+"""RoBERTa: BERT, but no sentence objective, rows filled with whole sentences, masks drawn anew each time, and bytes.
+
+Byte-level tokens mean that no text is ever unknown, at the price of about three tokens a Chinese character in small vocabularies. Use it
+for English and mixed text with odd characters, or when the sentence objective of BERT brings you nothing. Costs what BERT costs.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""RoBERTa-wwm: the Chinese RoBERTa; BERT's tokeniser and classes, RoBERTa's layout, whole words hidden."""
+"""RoBERTa-wwm: RoBERTa's training with whole words of Chinese, on BERT's tokeniser and network (arXiv:1906.08101).
+
+No sentence objective, whole sentences across documents, masks drawn anew. The usual first choice for a Chinese encoder; costs what BERT
+costs.
+"""
 
 from __future__ import annotations
 

@@ -102,4 +102,3 @@ def _answers(batch: Batch, kind: BatchKind, tokenizer: Tokenizer) -> dict[int, s
                 if said not in found[index]:
                     found[index].append(said)
     return {place: ", ".join(said) for place, said in found.items()}
-

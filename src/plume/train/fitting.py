@@ -57,13 +57,9 @@ def refuse_misfit(recipe: Recipe, stores: Stores) -> None:
             f"{recipe.embedding.segments}: add --set embedding.segments={len(languages)}"
         )
     for objective in recipe.objectives:
-        head = objective.head
-        if (
-            objective.pair_label is PairLabel.DOCUMENT
-            and isinstance(head, SentenceClassification)
-            and head.classes < len(stores.train.labels)
-        ):
+        classes = getattr(objective.head, "classes", None)
+        if objective.pair_label is PairLabel.DOCUMENT and classes is not None and classes < len(stores.train.labels):
             raise PlumeError(
-                f"The corpus has {len(stores.train.labels)} labels, and {objective.name} tells {head.classes} apart: leave out or join "
+                f"The corpus has {len(stores.train.labels)} labels, and {objective.name} tells {classes} apart: leave out or join "
                 "the rarest ones."
             )

@@ -14,7 +14,7 @@ def test_counts_of_a_sound_corpus(tmp_path):
     text = sentences(200)
     (tmp_path / "a.tsv").write_text("en\tde\n" + "".join(f"{' '.join(line)}\t{' '.join(line[::-1])} {n}\n" for n, line in enumerate(text)))
     found = examine_pairs(tmp_path / "a.tsv")
-    assert (found.pairs, found.languages, found.duplicates, found.same, found.unlikely, found.warnings) == (200, ("de", "en"), 0, 0, 0, ())
+    assert (found.pairs, found.languages, found.duplicates, found.same, found.unlikely, found.warnings) == (200, ("en", "de"), 0, 0, 0, ())
     assert found.words[0] == sum(map(len, text)) / 200
     assert found.words[1] == found.words[0] + 1
 

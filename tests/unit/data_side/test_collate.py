@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from plume.core.batch import Batch, Target
+from plume.core.batch import Batch, Order, Target
 from plume.core.seeds import Draws
 from plume.data.collate import Collator, Frame, gather, narrowed
 from plume.data.layout import Blocks, FullSentences, Plan, SentencePairs
 from plume.data.loader import Cursor
+from plume.noise.appended import AppendedSpans
 from plume.noise.corrupt import Mask
 from plume.noise.noise import Noise
 from plume.noise.rows import Alphabet, Rows
 from plume.noise.select import Tokens
+from plume.noise.target import NextToken
+from plume.objectives._objective import Answers
 from plume.recipes import _catalog as catalog
 
 FAMILIES = catalog.families()
@@ -27,7 +31,7 @@ def store_with(texts: list[list[int]], vocabulary: int) -> tuple[Any, np.ndarray
     """A store of these texts one after another, and the bounds of each."""
     tokens = np.array([token for text in texts for token in text])
     bounds = np.concatenate([[0], np.cumsum([len(text) for text in texts])])
-    return SimpleNamespace(tokens=tokens, word_start=np.ones(len(tokens), bool), vocabulary=vocabulary), bounds
+    return SimpleNamespace(tokens=tokens, word_start=np.ones(len(tokens), bool), units={}, vocabulary=vocabulary), bounds
 
 
 def wrapped(recipe: Any, tokenizer: Any, *, texts: int) -> tuple[Rows, list[Any]]:
@@ -79,64 +83,104 @@ def test_separators_within_a_row_are_special(tokenizer_for: Any) -> None:
     assert rows.special[0].tolist() == [True, False, False, True, False, False, True]
 
 
+def pieces_of(reader: Any, plan: Plan, number: int) -> list[int | slice]:
+    """A planned row as it must come out: special tokens, and stretches of the store."""
+    stretches: list[int | slice] = [slice(begin, end) for begin, end in zip(plan.start[number], plan.end[number], strict=True)]
+    texts = sum(piece is None for piece in reader.frame.pieces)
+    pieces: list[int | slice] = [] if plan.first is None else [int(plan.first[number])]
+    for piece in reader.frame.pieces:
+        if piece is not None:
+            pieces.append(piece)
+            continue
+        texts -= 1
+        pieces += [stretches.pop(0)] if texts else stretches  # the last text has all further stretches
+    return pieces
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_rows_are_the_store_s_tokens_and_words(family: str, miniature: Any, reader_for: Any) -> None:
-    reader = reader_for(miniature(family))
-    plan, batches = reader.plan(0)
-    rows = gather(reader.store, plan, batches[0], reader.frame, reader.special)
-    for row, number in enumerate(batches[0]):
-        column, text = 0, 0
-        for piece in reader.frame.pieces:
-            if piece is not None:
-                assert (rows.tokens[row, column], rows.special[row, column]) == (piece, True)
-                column += 1
-                continue
-            there = slice(plan.start[number, text], plan.end[number, text])
-            here = slice(column, column + there.stop - there.start)
-            assert rows.tokens[row, here].tolist() == reader.store.tokens[there].tolist()
-            assert rows.word_start[row, here].tolist() == reader.store.word_start[there].tolist()
-            assert rows.special[row, here].tolist() == reader.special[reader.store.tokens[there]].tolist()
-            column, text = here.stop, text + 1
-        assert column == rows.length[row]
-    assert not rows.word_start.all()
+    recipe = miniature(family)
+    for kind in recipe.kinds:
+        reader = reader_for(recipe, kind=kind)
+        store = reader.store
+        plan, batches = reader.plan(0)
+        rows = gather(store, plan, batches[0], reader.frame, reader.special)
+        for row, number in enumerate(batches[0]):
+            column = 0
+            for piece in pieces_of(reader, plan, number):
+                if not isinstance(piece, slice):
+                    assert (rows.tokens[row, column], rows.special[row, column]) == (piece, True)
+                    column += 1
+                    continue
+                here = slice(column, column + piece.stop - piece.start)
+                assert rows.tokens[row, here].tolist() == store.tokens[piece].tolist()
+                assert rows.word_start[row, here].tolist() == store.word_start[piece].tolist()
+                assert rows.special[row, here].tolist() == reader.special[store.tokens[piece]].tolist()
+                assert all(rows.units[unit][row, here].tolist() == store.units[unit][piece].tolist() for unit in ("phrase", "entity"))
+                column = here.stop
+            assert column == rows.length[row]
+        assert not rows.word_start.all()
+
+
+def asked_in(batch: Batch, target: Target) -> tuple[np.ndarray, np.ndarray]:
+    """Row and place of each question."""
+    return np.divmod(target.index, batch.tokens.shape[1])
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_labels_point_at_the_hidden_tokens(family: str, miniature: Any, reader_for: Any) -> None:
-    """What a head is asked at `index` is the text there (or, left to right, the text after it)."""
-    reader = reader_for(miniature(family), narrow=False)
-    plan, batches = reader.plan(0)
-    rows = gather(reader.store, plan, batches[0], reader.frame, reader.special)
-    batch = reader.collator(rows, Draws(seed=0, epoch=0, index=batches[0]))
-    time = batch.tokens.shape[1]
-    causal = "causal_lm" in batch.labels
-    for name, target in batch.labels.items():
-        row, place = np.divmod(target.index, time)
-        if name in ("next_sentence", "sentence_order"):
-            assert row.tolist() == list(range(len(batch.tokens)))
-            assert (place == 0).all()
-            assert target.value.tolist() == plan.label[batches[0]].tolist()
-        else:
-            assert (target.value == rows.tokens[row, place + causal]).all()
-            assert (place + causal < rows.length[row]).all()
-    if causal:
-        assert len(batch.labels["causal_lm"].value) == (rows.length - 1).sum()
-        assert (batch.tokens == rows.tokens[:, :-1]).all()
+    """What a head is asked at `index` is the text there; where something is written, what comes next."""
+    recipe = miniature(family)
+    for kind in recipe.kinds:
+        reader = reader_for(recipe, kind=kind, narrow=False)
+        plan, batches = reader.plan(0)
+        rows = replace(gather(reader.store, plan, batches[0], reader.frame, reader.special), spelling=reader.spelling)
+        batch = reader.collator(rows, Draws(seed=0, epoch=0, index=batches[0]))
+        assert set(batch.labels) <= {objective.name for objective in kind.objectives}
+        for objective in kind.objectives:
+            if objective.answers is Answers.GENERATOR:
+                continue
+            target = batch.labels[objective.name]
+            row, place = asked_in(batch, target)
+            rule = kind.noise.target
+            if objective.answers is Answers.LAYOUT:
+                assert row.tolist() == list(range(len(batch.tokens)))
+                assert plan.label is not None
+                assert target.value.tolist() == plan.label[batches[0]].tolist()
+                assert (batch.tokens[row, place] == reader.tokenizer.begin).all()
+            elif isinstance(rule, NextToken):
+                assert (target.value == rows.tokens[row, place + 1]).all()
+                assert (batch.tokens == rows.tokens[:, :-1]).all()
+                assert len(target.value) == (rows.length - 1).sum()
+            elif rule.decoder or isinstance(rule, AppendedSpans):
+                # Each answer is the next thing shown, until the end is the answer.
+                goes_on = (row[:-1] == row[1:]) & (place[:-1] + 1 == place[1:]) & (target.value[:-1] != reader.collator.alphabet.end)
+                assert (target.value[:-1] == batch.tokens[row[1:], place[1:]])[goes_on].all()
+                assert goes_on.mean() > 0.5
+            else:
+                assert (target.value == rows.tokens[row, place]).all()
+                assert (place < rows.length[row]).all()
+                if family != "unilm":  # which also learns where a text ends
+                    assert not rows.special[row, place].any()
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_slots_name_the_same_positions_as_indices(family: str, miniature: Any, reader_for: Any) -> None:
-    reader, whole = reader_for(miniature(family)), reader_for(miniature(family), narrow=False)
-    step = next(reader.batches(Cursor(), workers=0)).batches[0]
-    plain = next(whole.batches(Cursor(), workers=0)).batches[0]
-    assert plain.read is None
-    assert (step.read is None) == (family in ("gpt", "gpt2"))  # left to right, every position is read
-    for name, target in step.labels.items():
-        assert (target.index == plain.labels[name].index).all()
-        assert (target.value == plain.labels[name].value).all()
-        if step.read is not None:
-            row, slot = np.divmod(target.slot, step.read.shape[1])
-            assert (row * step.tokens.shape[1] + step.read[row, slot] == target.index).all()
+    recipe = miniature(family)
+    for kind in recipe.kinds:
+        step, plain = (reader_for(recipe, kind=kind, narrow=narrow).batch(Cursor()) for narrow in (True, False))
+        assert (plain.read is None) == (not kind.noise.target.streams)
+        if kind.noise.order is Order.CAUSAL and isinstance(kind.noise.target, NextToken):
+            assert step.read is None  # left to right, every position is read
+        for name, target in step.labels.items():
+            assert (target.index == plain.labels[name].index).all()
+            assert (target.value == plain.labels[name].value).all()
+            if step.read is None:
+                continue
+            for slots, places in ((target.slot, target.index), (target.context, plain.labels[name].context)):
+                if slots is not None:
+                    row, slot = np.divmod(slots, step.read.shape[1])
+                    assert (row * step.tokens.shape[1] + step.read[row, slot] == places).all()
 
 
 def test_a_batch_that_reads_most_positions_is_left_alone() -> None:

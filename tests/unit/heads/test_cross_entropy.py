@@ -24,14 +24,17 @@ def gradients(loss: Tensor, leaves: list[Tensor], scale: float) -> list[Tensor]:
 
 
 @pytest.mark.parametrize("scores_at_a_time", [4_000_000, 3 * VOCABULARY, 1])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.6])
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("count", [0, 1, 7, 9])
-def test_loss_and_gradients_are_torch_s(count: int, bias: bool, scores_at_a_time: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loss_and_gradients_are_torch_s(
+    count: int, bias: bool, smoothing: float, scores_at_a_time: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("plume.heads.cross_entropy._SLICE", scores_at_a_time)
     hidden, weight, offset, value = inputs(count, bias=bias)
     leaves = [tensor.requires_grad_() for tensor in (hidden, weight, offset) if tensor is not None]
-    ours = linear_cross_entropy(hidden, weight, offset, value)
-    theirs = F.cross_entropy(F.linear(hidden, weight, offset), value, reduction="sum")
+    ours = linear_cross_entropy(hidden, weight, offset, value, smoothing=smoothing)
+    theirs = F.cross_entropy(F.linear(hidden, weight, offset), value, reduction="sum", label_smoothing=smoothing)
     assert float((ours - theirs).detach().abs()) < 1e-12
     for mine, expected in zip(gradients(ours, leaves, 0.37), gradients(theirs, leaves, 0.37), strict=True):
         assert mine.shape == expected.shape
@@ -56,6 +59,8 @@ def test_without_gradients_it_is_the_plain_loss() -> None:
         assert torch.equal(
             linear_cross_entropy(hidden, weight, offset, value), F.cross_entropy(F.linear(hidden, weight, offset), value, reduction="sum")
         )
+        smoothed = linear_cross_entropy(hidden, weight, offset, value, smoothing=0.2)
+        assert torch.equal(smoothed, F.cross_entropy(F.linear(hidden, weight, offset), value, reduction="sum", label_smoothing=0.2))
 
 
 def test_a_frozen_body_still_trains_the_weights() -> None:

@@ -59,6 +59,26 @@ def test_token_loss_with_and_without_gradients(dims: Dims, encoded: Encoded, tra
     assert int(measuring.correct) == int((scores.argmax(-1) == asked.value).sum())
 
 
+def test_smoothing_is_for_training_only(dims: Dims, encoded: Encoded) -> None:
+    """What is measured can be held against families that smooth nothing."""
+    head = TokenPrediction(transform=False, smoothing=0.1).build(dims).double()
+    asked = target([1, 4, 9, 9], [3, 11, 0, 5])
+    scores = head.logits(encoded.last.view(-1, WIDTH)[asked.index])
+    training = head.loss(encoded, asked)
+    with torch.no_grad():
+        measuring = head.loss(encoded, asked)
+    smoothed = F.cross_entropy(scores, asked.value, reduction="sum", label_smoothing=0.1)
+    assert float((training.total - smoothed).detach().abs()) < 1e-12
+    assert float((measuring.total - F.cross_entropy(scores, asked.value, reduction="sum")).detach().abs()) < 1e-12
+
+
+def test_untied_and_scaled_scores(dims: Dims, encoded: Encoded) -> None:
+    own = TokenPrediction(transform=False, bias=False, tied=False).build(dims).double()
+    assert [parameter is dims.token.weight for parameter in own.parameters()] == [False]
+    scaled, plain = (TokenPrediction(transform=False, bias=False, scaled=scaled).build(dims) for scaled in (True, False))
+    assert float((scaled.logits(encoded.last) * WIDTH**0.5 - plain.logits(encoded.last)).detach().abs().max()) < 1e-12
+
+
 def test_tied_weights_are_the_embedding_itself(dims: Dims) -> None:
     head = TokenPrediction(transform=False, bias=False).build(dims)
     assert [parameter is dims.token.weight for parameter in head.parameters()] == [True]
@@ -73,6 +93,8 @@ def test_sentence_loss_is_pooled_cross_entropy(dims: Dims, encoded: Encoded) -> 
     loss = head.loss(encoded, asked)
     assert float((loss.total - expected).detach().abs()) < 1e-12
     assert int(loss.correct) == int((head.output(pooled).argmax(-1) == asked.value).sum())
+    assert loss.classes is not None
+    assert loss.classes.tolist() == [1, 2]
 
 
 def test_replaced_token_loss_is_binary_cross_entropy(dims: Dims, encoded: Encoded) -> None:

@@ -16,9 +16,9 @@ from plume.core.errors import PlumeError
 from plume.core.part import replace
 from plume.hf.export import config_of
 from plume.model.checkpoint import state_of
-from plume.model.generate import Sampling, generate_tokens
+from plume.model.generate import Sampling, write
 from plume.model.model import Model
-from plume.nn.attention import LayerCache
+from plume.model.writers import CausalWriter
 from plume.recipes import _catalog as catalog
 
 STOP = 0
@@ -44,7 +44,7 @@ def counterpart(model: Model, vocabulary: int) -> Any:
 
 
 def written(model: Model, prompt: list[int], *, room: int, **sampling: Any) -> list[int]:
-    return generate_tokens(model, model.head("causal_lm"), prompt, room=room, stop=STOP, sampling=Sampling(**sampling))
+    return write(CausalWriter(model, model.head("causal_lm"), prompt), room=room, stop=STOP, sampling=Sampling(**sampling))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -60,7 +60,7 @@ def test_greedy_is_transformers_greedy(gpt2: Any, seed: int) -> None:
     endless = max((expected(stop) for stop in range(12)), key=len)
     assert len(endless) == 20
     for stop in {*endless[:4], *endless[-2:]}:
-        ours = generate_tokens(model, model.head("causal_lm"), prompt, room=20, stop=stop, sampling=Sampling(greedy=True))
+        ours = write(CausalWriter(model, model.head("causal_lm"), prompt), room=20, stop=stop, sampling=Sampling(greedy=True))
         assert ours == expected(stop) == endless[: endless.index(stop)]
 
 
@@ -69,7 +69,7 @@ def test_a_step_with_the_cache_is_a_pass_over_the_whole(gpt2: Any) -> None:
     tokens = torch.randint(0, 30, (3, 17), generator=torch.Generator().manual_seed(0))
     with torch.no_grad():
         whole = model.encode(Batch(tokens=tokens, order=Order.CAUSAL)).last
-        cache = [LayerCache() for _ in range(model.recipe.network.depth)]
+        cache = model.new_cache()
         parts = [model.encode(Batch(tokens=part, order=Order.CAUSAL), cache=cache).last for part in tokens.split([5, 1, 1, 6, 1, 3], dim=1)]
     assert float((torch.cat(parts, dim=1) - whole).abs().max()) < 1e-12
 

@@ -62,7 +62,7 @@ def test_a_vector_does_not_depend_on_the_other_texts(language_model: Any, family
 
 def states(model: LanguageModel, ids: list[int], layer: int) -> Tensor:
     with torch.no_grad():
-        return model.model.encode(Batch(tokens=torch.tensor([ids]), order=model.order), keep_layers=True).layers[layer][0]
+        return model.model.encode(Batch(tokens=torch.tensor([ids]), order=model.abilities.reading_order), keep_layers=True).layers[layer][0]
 
 
 def framed(model: LanguageModel, text: str) -> list[int]:
@@ -111,8 +111,10 @@ def test_wrong_wishes_are_answered(language_model: Any, wrong: dict[str, Any], s
 
 
 def log_scores(model: LanguageModel, ids: list[int], *, order: Order) -> Tensor:
-    head = model._token_head()
-    assert head is not None
+    can = model.abilities
+    kind = can.masked() or can.causal()
+    assert kind is not None
+    head = can.head(kind)
     with torch.no_grad():
         return head.logits(model.model.token_states(Batch(tokens=torch.tensor([ids]), order=order)).last[0]).log_softmax(-1)
 
@@ -210,7 +212,7 @@ def test_a_guess_stands_in_its_text(language_model: Any) -> None:
     [
         ("gpt2", lambda model: model.fill("a [MASK]"), "gpt2 cannot fill blanks.*It can embed, generate, score"),
         ("bert", lambda model: model.generate("a"), "bert cannot generate.*It can embed, fill, score"),
-        ("bert", lambda model: model.fill("no blank here"), r"write \[MASK\] where a token is missing"),
+        ("bert", lambda model: model.fill("no blank here"), r"write \[MASK\] \(or ___\) where something is missing"),
         ("bert", lambda model: model.fill("[MASK] " + "the cat " * 60), "this model reads at most 64"),
         ("bert", lambda model: model.score("the cat " * 60), "this model reads at most 64"),
         ("gpt2", lambda model: model.generate("the cat " * 60), "must have room to write"),

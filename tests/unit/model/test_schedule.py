@@ -7,7 +7,7 @@ import torch
 import transformers
 
 from plume.core.errors import PlumeError
-from plume.model.schedule import Constant, Cosine, CosineRestarts, Linear, Polynomial, Schedule
+from plume.model.schedule import Constant, Cosine, CosineRestarts, InverseSquareRoot, Linear, Polynomial, Schedule
 from plume.train.budget import Budget, Spent
 
 STEPS, WARM = 40, 7
@@ -26,6 +26,7 @@ WARMUP = WARM / STEPS
         (CosineRestarts(cycles=1), "cosine_with_restarts", {"num_cycles": 1}),
         (Polynomial(warmup=WARMUP, power=2.0, end=0.01), "polynomial", {"power": 2.0, "lr_end": 0.01}),
         (Polynomial(warmup=WARMUP, power=1.0), "polynomial", {"power": 1.0, "lr_end": 0.0}),
+        (InverseSquareRoot(warmup=WARMUP), "inverse_sqrt", {}),
     ],
 )
 def test_factors_are_those_of_transformers(schedule: Schedule, name: str, options: dict[str, float]) -> None:
@@ -49,3 +50,14 @@ def test_factors_are_those_of_transformers(schedule: Schedule, name: str, option
 def test_a_warm_up_is_a_share_of_the_run(warmup: float) -> None:
     with pytest.raises(PlumeError, match="not a share of the run"):
         Linear(warmup=warmup)
+
+
+def test_the_inverse_square_root_is_that_of_the_paper() -> None:
+    """arXiv:1706.03762, equation 3: width^-0.5 · min(step^-0.5, step · warm-up^-1.5), over 100,000 steps of which 4,000 warm up."""
+    schedule = InverseSquareRoot(warmup=0.04)
+    peak = 512**-0.5 * 4000**-0.5
+    for step in (1, 400, 3999, 4000, 4001, 16_000, 100_000):
+        expected = 512**-0.5 * min(step**-0.5, step * 4000**-1.5)
+        assert peak * schedule.factor(step / 100_000) == pytest.approx(expected, rel=1e-12), step
+    with pytest.raises(PlumeError, match="units of its warm-up"):
+        InverseSquareRoot(warmup=0.0)

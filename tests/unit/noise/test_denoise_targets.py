@@ -251,8 +251,7 @@ def test_an_alphabet_without_start_or_end_is_refused(missing: str, draws: Any) -
 
 def test_trivial_losses() -> None:
     """Only what the input does not show must be guessed."""
-    assert WholeText().trivial_loss(10.0, PoissonSpans(), OneMask()) == pytest.approx(3.0)
-    assert WholeText().trivial_loss(10.0, Nothing(), Keep()) == 0.0
+    assert WholeText().trivial_loss(10.0, PoissonSpans(), OneMask()) == 10.0
     assert SpansAfterSentinels().trivial_loss(10.0, MeanSpans(), Sentinels()) == pytest.approx(7.5)
     assert TheSpans().trivial_loss(10.0, PoissonSpans(), OneMask(intact=0.1)) == pytest.approx(9.0)
     assert TheSpan().trivial_loss(7.0, OneSpan(), Mask()) == pytest.approx(Mask().trivial_loss(7.0))

@@ -11,7 +11,7 @@ from plume.train.progress import Progress
 def said(capsys: pytest.CaptureFixture[str], losses: list[float], *, steps: int = 1000) -> int:
     """How often a run with these held-out losses, measured at even distances, is called stuck; frequencies alone cost 6.0."""
     capsys.readouterr()
-    progress = Progress(budget=Budget(unit="steps", amount=steps), entropy=6.5, trivial=6.0, main="masked_lm")
+    progress = Progress(budget=Budget(unit="steps", amount=steps), entropy=6.5, trivial={"masked_lm": 6.0})
     for number, loss in enumerate(losses, start=1):
         progress.measured(Spent(steps=steps * number // len(losses)), {"masked_lm": loss})
     return capsys.readouterr().err.count("is stuck")

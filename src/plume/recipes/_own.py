@@ -1,0 +1,113 @@
+"""A user's own recipe: from a file, or by naming the objectives that a known one should have."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Sequence
+from pathlib import Path
+
+from plume.core import catalog
+from plume.core.errors import PlumeError
+from plume.core.files import read_json
+from plume.core.part import part_from_json, replace
+from plume.data.layout import SentencePairs
+from plume.model.recipe import Recipe, unchecked
+from plume.objectives._objective import Objective
+
+
+def read_recipe_file(path: Path) -> Recipe:
+    """A Python file that makes one recipe (or names it RECIPE), or a recipe.json."""
+    if not path.exists():
+        raise PlumeError(f"There is no recipe file at {path}.")
+    if path.suffix == ".json":
+        made = part_from_json(read_json(path, "it should hold a recipe"))
+        if not isinstance(made, Recipe):
+            raise PlumeError(f"{path} holds no recipe.")
+        return made
+    return _storable(_only_recipe(_executed(path), path), path)
+
+
+def _executed(path: Path) -> dict[str, object]:
+    spec = importlib.util.spec_from_file_location(f"plume_own_{path.stem}", path)
+    assert spec is not None and spec.loader is not None, "a .py file has a loader"
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except PlumeError as error:
+        raise PlumeError(f"{path}: {error}") from None
+    except Exception as error:  # whatever a user's file may raise
+        line = _line(error, path)
+        raise PlumeError(f"{path}{line}: {type(error).__name__}: {error}") from None
+    return vars(module)
+
+
+def _line(error: BaseException, path: Path) -> str:
+    """Of the file itself, where the error came from."""
+    found = getattr(error, "lineno", None)
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == str(path):
+            found = trace.tb_lineno
+        trace = trace.tb_next
+    return "" if found is None else f", line {found}"
+
+
+def _only_recipe(names: dict[str, object], path: Path) -> Recipe:
+    chosen = names.get("RECIPE")
+    if isinstance(chosen, Recipe):
+        return chosen
+    module = names.get("__name__")
+    imported = {id(value) for name, value in names.items() if getattr(value, "__module__", module) != module}
+    found = {name: value for name, value in names.items() if isinstance(value, Recipe) and id(value) not in imported}
+    if len(found) != 1:
+        listed = f"it has {', '.join(found)}" if found else "it has none"
+        raise PlumeError(f"{path} should make one recipe, or name the one to train RECIPE = …; {listed}.")
+    return next(iter(found.values()))
+
+
+def _storable(recipe: Recipe, path: Path) -> Recipe:
+    """A model must be loadable without the file that declared it."""
+    try:
+        part_from_json(recipe.to_json())
+    except PlumeError as error:
+        raise PlumeError(f"{path}: {error} A recipe is made of plume's own parts, so that its models load without this file.") from None
+    return recipe
+
+
+def changed(recipe: Recipe, *, objectives: Sequence[str] = (), overrides: Sequence[str] = ()) -> Recipe:
+    """The recipe with what --objective and --set say; it must make sense when all is said, not in between."""
+    with unchecked():
+        if objectives:
+            recipe = with_objectives(recipe, objectives)
+        for assignment in overrides:
+            recipe = recipe.override(assignment)
+    recipe.check()
+    return recipe
+
+
+def with_objectives(recipe: Recipe, wanted: Sequence[str]) -> Recipe:
+    """The recipe trained on these objectives (`masked_lm=1`, `sentence_order=0.5`) instead of its own.
+
+    One that the recipe has keeps its noise and head. Those with noise of their own take turns in proportion to their weights.
+    """
+    own = {objective.name: objective for objective in recipe.objectives}
+    chosen = tuple(_weighted(word, own) for word in wanted)
+    labels = {objective.pair_label for objective in chosen if objective.pair_label is not None}
+    layout = recipe.layout
+    if len(labels) == 1 and layout.label not in labels and all(objective.layout is None for objective in chosen):
+        layout = SentencePairs(label=labels.pop())
+    return replace(recipe, objectives=chosen, layout=layout)
+
+
+def _weighted(word: str, own: dict[str, Objective]) -> Objective:
+    name, _, number = word.partition("=")
+    name = name.strip().replace("-", "_")
+    try:
+        weight = float(number) if number else 1.0
+    except ValueError:
+        raise PlumeError(f"'--objective {word}': the weight after = is a number, as in masked_lm=1 or sentence_order=0.5.") from None
+    if name in own:
+        return replace(own[name], weight=weight)
+    made = getattr(catalog.load("objectives", name.replace("_", "-")), name)()
+    assert isinstance(made, Objective), "an objective's file has a function of its name"
+    return replace(made, weight=weight)

@@ -1,0 +1,56 @@
+"""MASS: the encoder reads a sentence with one half masked, the decoder writes that half, each token at its own position.
+
+The decoder sees only what the encoder does not, so it must take the rest from the encoder: both learn. Use it to start translation or
+summarising models where pairs are few. Half of each text is predicted, by a decoder of half the length.
+"""
+
+from __future__ import annotations
+
+from plume.core.part import replace
+from plume.data.layout import FullSentences
+from plume.model.recipe import Training
+from plume.model.schedule import InverseSquareRoot
+from plume.nn.activation import Activation
+from plume.nn.embedding import Embedding
+from plume.nn.positions.learned import Learned
+from plume.objectives.masked_seq2seq import masked_seq2seq
+from plume.recipes._sizes import with_small
+from plume.recipes.transformer import TRANSFORMER
+from plume.text.format import Format
+from plume.text.tokenizers import BPE
+
+# After MASS-unsupNMT, which is built on XLM: learned positions, a norm behind the embeddings, GELU, an output bias. Differences: that code gives
+# each language a vector, and these texts have one; its decoder looks only at source places that show no mask (enc_mask), here at all of them, as
+# §3.2 of the paper draws it, so that a filled-in text needs no second kind of mask; it trains on single sentences, here on whole sentences of a
+# document until the row is full. Its batches are 3,000 tokens a GPU.
+MASS = replace(
+    TRANSFORMER,
+    name="mass",
+    title="encoder–decoder that writes one masked half of the text from the other",
+    paper="arXiv:1905.02450",
+    tokenizer=BPE(vocabulary=60000, lowercase=False),
+    format=Format(
+        pad="<pad>",
+        unknown="<unk>",
+        begin=None,
+        separator="</s>",
+        mask="<mask>",
+        single=("</s>", "A", "</s>"),
+        pair=("</s>", "A", "</s>", "B", "</s>"),
+    ),
+    embedding=Embedding(width=1024),
+    positions=Learned(longest=512),
+    network=replace(
+        TRANSFORMER.network,
+        width=1024,
+        feed_forward=4096,
+        activation=Activation.GELU,
+        attention_dropout=0.1,
+        epsilon=1e-12,
+    ),
+    layout=FullSentences(across=False),
+    objectives=(masked_seq2seq(),),
+    training=Training(length=256, batch=96, peak=1e-4, schedule=InverseSquareRoot(warmup=0.04), beta2=0.98, decay=0.0, clip=5.0),
+)
+
+SIZES = with_small({"base": MASS})

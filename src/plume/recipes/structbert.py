@@ -1,0 +1,51 @@
+"""StructBERT: BERT, but some runs of words are shuffled and must be put right, and a pair may also come in the wrong order.
+
+Beside the masks 5% of the tokens stand in shuffled runs of three, answered by the same head; the sentence head tells three cases apart:
+next, before, from elsewhere. Use it where word order carries the meaning, as in inference and paraphrase. It costs what BERT costs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace as with_fields
+
+from plume.core.part import replace
+from plume.data.layout import PairLabel, SentencePairs
+from plume.model.schedule import Linear
+from plume.noise.shuffled import Shuffled
+from plume.objectives.masked_lm import masked_lm
+from plume.objectives.sentence_structure import sentence_structure
+from plume.objectives.word_structure import word_structure
+from plume.recipes._sizes import with_small
+from plume.recipes.bert import BERT
+from plume.recipes.bert import HF as BERT_HF
+
+# The pre-training code was never published: that the head of masked_lm answers for the shuffled tokens too, with equal weight, rests on the
+# paper's words alone (§2.2: the final vectors of both go to a softmax over the vocabulary, and are learned jointly with equal weights).
+STRUCTBERT = replace(
+    BERT,
+    name="structbert",
+    title="BERT that also puts shuffled words and sentences in order",
+    paper="arXiv:1908.04577",
+    layout=SentencePairs(label=PairLabel.THREE_WAY),
+    objectives=(masked_lm(corrupt=Shuffled()), word_structure(), sentence_structure()),
+    training=replace(BERT.training, schedule=Linear(warmup=0.1)),
+)
+
+SIZES = with_small(
+    {
+        "base": STRUCTBERT,
+        "large": replace(
+            STRUCTBERT,
+            size="large",
+            embedding=replace(STRUCTBERT.embedding, width=1024),
+            network=replace(STRUCTBERT.network, width=1024, depth=24, heads=16, feed_forward=4096),
+        ),
+    }
+)
+
+# BERT's class for pairs has two classes, so only the masked-LM head goes along.
+HF = with_fields(
+    BERT_HF,
+    architectures={"BertForMaskedLM": ("masked_lm",), "BertModel": ()},
+    unmatched=("heads.sentence_structure",),
+)

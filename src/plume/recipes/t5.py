@@ -1,0 +1,205 @@
+"""T5: every task from text to text; pre-trained to write the spans that were taken out of the input.
+
+The target holds only what was taken out, so a step costs less than half of BART's. Sentinels mark the gaps, relative buckets the positions.
+Use it when every task should be text in, text out, or to fill several gaps of unknown length at once. Published 1.1 sizes have a gated
+feed-forward network and an output matrix of their own.
+"""
+
+from __future__ import annotations
+
+from plume.core.errors import PlumeError
+from plume.core.part import replace
+from plume.data.layout import Blocks
+from plume.heads.token_prediction import TokenPrediction
+from plume.model.assembly import EncoderDecoder
+from plume.model.bridge import Bridge, Config
+from plume.model.keymap import KeyMap, Rename
+from plume.model.recipe import Recipe, Training
+from plume.model.schedule import InverseSquareRoot
+from plume.nn.activation import Activation
+from plume.nn.block import Norm, NormKind
+from plume.nn.embedding import Embedding
+from plume.nn.positions.t5 import Buckets
+from plume.nn.stack import Transformer
+from plume.objectives.span_corruption import span_corruption
+from plume.recipes._sizes import with_small
+from plume.recipes.transformer import TRANSFORMER
+from plume.text.format import Format
+from plume.text.tokenizers import Unigram
+
+# The authors trained by Adafactor, at 0.01 for 10,000 steps of 524,288 and then with the inverse square root; AdamW, a tenth of that rate and a
+# rise to it are ours. Of the first weights the token vectors are theirs, the others all start alike. Sentinels are known by name: here they
+# take the first ids, in the published vocabulary the last ones, descending. Other tasks join as objectives of their own, with a weight each.
+T5 = replace(
+    TRANSFORMER,
+    name="t5",
+    title="text to text: writes the spans that sentinels stand for; fills, generates",
+    paper="arXiv:1910.10683",
+    tokenizer=Unigram(vocabulary=32128),
+    format=Format(
+        pad="<pad>",
+        unknown="<unk>",
+        begin=None,
+        separator="</s>",
+        mask=None,
+        single=("A", "</s>"),
+        pair=("A", "</s>", "B", "</s>"),
+        start="<pad>",
+        sentinels=100,
+        order=("<pad>", "</s>", "<unk>"),
+    ),
+    embedding=Embedding(width=768, norm=False, initial_range=1.0),
+    positions=Buckets(),
+    network=Transformer(
+        depth=12,
+        activation=Activation.RELU,
+        norm=Norm.PRE,
+        norm_kind=NormKind.RMS,
+        epsilon=1e-6,
+        bias=False,
+        attention_bias=False,
+        scaled=False,
+    ),
+    layout=Blocks(overlap=0),
+    objectives=(span_corruption(),),
+    training=Training(length=512, batch=128, peak=1e-3, schedule=InverseSquareRoot(warmup=0.019), decay=0.0),
+)
+UNTIED = TokenPrediction(transform=False, bias=False, tied=False)
+
+
+def _sized(size: str, *, width: int, depth: int, heads: int, feed_forward: int, key_width: int = 64) -> Recipe:
+    network = replace(
+        T5.network, width=width, depth=depth, heads=heads, feed_forward=feed_forward,
+        key_width=None if heads * key_width == width else key_width,
+    )  # fmt: skip
+    return replace(T5, size=size, embedding=replace(T5.embedding, width=width), network=network)
+
+
+def _newer(recipe: Recipe) -> Recipe:
+    """Version 1.1 (the authors' released_checkpoints.md): gated GELU, output weights of its own, no dropout in pre-training."""
+    return replace(
+        recipe,
+        embedding=replace(recipe.embedding, dropout=0.0),
+        network=replace(recipe.network, gated=True, activation=Activation.GELU_TANH, dropout=0.0, attention_dropout=0.0),
+        objectives=(span_corruption(head=UNTIED),),
+    )
+
+
+SIZES = with_small(
+    {
+        "base": T5,
+        "small-paper": _sized("small-paper", width=512, depth=6, heads=8, feed_forward=2048),
+        "large": _sized("large", width=1024, depth=24, heads=16, feed_forward=4096),
+        "3b": _sized("3b", width=1024, depth=24, heads=32, feed_forward=16384, key_width=128),
+        "11b": _sized("11b", width=1024, depth=24, heads=128, feed_forward=65536, key_width=128),
+        "v1.1-small": _newer(_sized("v1.1-small", width=512, depth=8, heads=6, feed_forward=1024)),
+        "v1.1-base": _newer(_sized("v1.1-base", width=768, depth=12, heads=12, feed_forward=2048)),
+        "v1.1-large": _newer(_sized("v1.1-large", width=1024, depth=24, heads=16, feed_forward=2816)),
+        "v1.1-xl": _newer(_sized("v1.1-xl", width=2048, depth=24, heads=32, feed_forward=5120)),
+        "v1.1-xxl": _newer(_sized("v1.1-xxl", width=4096, depth=24, heads=64, feed_forward=10240)),
+    }
+)
+
+
+def _attention(ours: str, theirs: str) -> tuple[Rename, ...]:
+    return tuple(Rename(f"{ours}.{name}", f"{theirs}.{name[0]}") for name in ("query", "key", "value", "output"))
+
+
+def _side(stack: str, embedding: str, theirs: str, *, last: int) -> tuple[Rename, ...]:
+    block, layer = f"{stack}.blocks.*", f"{theirs}.block.*.layer"
+    inner, gate = f"{block}.feed_forward.inner", f"{block}.feed_forward.gate"
+    dense = f"{layer}.{last}.DenseReluDense"
+    return (
+        *_attention(f"{block}.attention", f"{layer}.0.SelfAttention"),
+        Rename(f"{block}.attention_norm", f"{layer}.0.layer_norm"),
+        Rename(inner, f"{dense}.wi_1", beside=gate),
+        Rename(gate, f"{dense}.wi_0"),
+        Rename(inner, f"{dense}.wi"),
+        Rename(f"{block}.feed_forward.output", f"{dense}.wo"),
+        Rename(f"{block}.feed_forward_norm", f"{layer}.{last}.layer_norm"),
+        Rename(f"{stack}.final_norm", f"{theirs}.final_layer_norm"),
+        # One table for all blocks, which stands in the first.
+        Rename(f"{embedding}.position.table", f"{theirs}.block.0.layer.0.SelfAttention.relative_attention_bias"),
+    )
+
+
+_PROJECTIONS = {"relu": (Activation.RELU, False), "gated-gelu": (Activation.GELU_TANH, True)}
+
+
+def _to_config(recipe: Recipe) -> Config:
+    network, positions, assembly = recipe.network, recipe.positions, recipe.assembly
+    assert isinstance(positions, Buckets) and isinstance(assembly, EncoderDecoder)
+    heads = [objective.head for objective in recipe.objectives]
+    return {
+        "d_model": network.width,
+        "d_kv": network.head_width,
+        "d_ff": network.feed_forward,
+        "num_layers": network.depth,
+        "num_decoder_layers": assembly.depth or network.depth,
+        "num_heads": network.heads,
+        "relative_attention_num_buckets": positions.buckets,
+        "relative_attention_max_distance": positions.distance,
+        "dropout_rate": network.dropout,
+        "layer_norm_epsilon": network.epsilon,
+        "feed_forward_proj": next(name for name, kind in _PROJECTIONS.items() if kind == (network.activation, network.gated)),
+        "tie_word_embeddings": all(isinstance(head, TokenPrediction) and head.tied for head in heads),
+        "is_encoder_decoder": True,
+    }
+
+
+def _from_config(config: Config) -> Recipe:
+    projection = config.get("feed_forward_proj", "relu")
+    if projection not in _PROJECTIONS:
+        raise PlumeError(f"config.json: feed_forward_proj '{projection}' is not T5's: {' or '.join(_PROJECTIONS)}.")
+    activation, gated = _PROJECTIONS[projection]
+    dropout = float(config.get("dropout_rate", 0.1))
+    made = _sized(
+        "imported",
+        width=config.get("d_model", 512),
+        depth=config.get("num_layers", 6),
+        heads=config.get("num_heads", 8),
+        feed_forward=config.get("d_ff", 2048),
+        key_width=config.get("d_kv", 64),
+    )
+    # transformers 5 saves the second name, and the first as true whatever the weights are.
+    tied = config.get("tie_word_embeddings", True) and config.get("scale_decoder_outputs", True)
+    decoder = config.get("num_decoder_layers") or made.network.depth
+    return replace(
+        made,
+        embedding=replace(made.embedding, dropout=dropout),
+        network=replace(
+            made.network,
+            activation=activation,
+            gated=gated,
+            dropout=dropout,
+            attention_dropout=dropout,
+            epsilon=float(config.get("layer_norm_epsilon", 1e-6)),
+        ),
+        positions=Buckets(
+            buckets=config.get("relative_attention_num_buckets", 32), distance=config.get("relative_attention_max_distance", 128)
+        ),
+        assembly=EncoderDecoder(depth=None if decoder == made.network.depth else decoder),
+        objectives=(span_corruption() if tied else span_corruption(head=UNTIED),),
+    )
+
+
+HF = Bridge(
+    model_type="t5",
+    architectures={"T5ForConditionalGeneration": ("span_corruption",), "T5Model": ()},
+    prefix="",
+    keys=KeyMap(
+        rules=(
+            Rename("embedding.token", "shared"),
+            *_side("stack", "embedding", "encoder", last=1),
+            *_side("decoder", "decoder_embedding", "decoder", last=2),
+            *_attention("decoder.blocks.*.across", "decoder.block.*.layer.1.EncDecAttention"),
+            Rename("decoder.blocks.*.across_norm", "decoder.block.*.layer.1.layer_norm"),
+            Rename("heads.span_corruption.token", "lm_head"),
+        ),
+        copies=tuple((f"{copy}.weight", "shared.weight") for copy in ("encoder.embed_tokens", "decoder.embed_tokens", "lm_head")),
+        # The first checkpoints carry a table that no code reads.
+        ignored=("decoder.block.0.layer.1.EncDecAttention.relative_attention_bias",),
+    ),
+    to_config=_to_config,
+    from_config=_from_config,
+)

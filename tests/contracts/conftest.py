@@ -1,0 +1,37 @@
+"""What the contracts share: every kind of batch of a family, and the loss that training follows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from plume.core.batch import Batch
+from plume.data.loader import Reader
+from plume.heads.head import Loss
+from plume.model.kinds import BatchKind
+from plume.model.model import Model
+from plume.model.recipe import Recipe
+
+
+@pytest.fixture(scope="session")
+def kinds_of(reader_for: Any) -> Callable[..., list[tuple[BatchKind, Reader]]]:
+    """A family's kinds of batch, each with its reader."""
+
+    def make(recipe: Recipe, **options: Any) -> list[tuple[BatchKind, Reader]]:
+        return [(kind, reader_for(recipe, kind=kind, **options)) for kind in recipe.kinds]
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def weighed() -> Callable[[Model, BatchKind, Batch], tuple[torch.Tensor, dict[str, Loss]]]:
+    """The sum that training follows, and its parts."""
+
+    def loss(model: Model, kind: BatchKind, batch: Batch) -> tuple[torch.Tensor, dict[str, Loss]]:
+        weight = {objective.name: kind.scale(objective) for objective in kind.objectives}
+        return model(batch, {name: torch.tensor(weight[name] / max(count, 1)) for name, count in model.counts(batch).items()})
+
+    return loss

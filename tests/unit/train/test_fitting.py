@@ -1,0 +1,99 @@
+"""What a recipe needs of a corpus beyond its text: phrases, languages, labels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from plume.core.errors import PlumeError
+from plume.core.part import replace
+from plume.data.corpus import Corpus
+from plume.data.store import build_stores
+from plume.recipes import _catalog as catalog
+from plume.train.budget import Budget
+from plume.train.fitting import PHRASES, find_units, refuse_misfit, save_units
+from plume.train.pretrain import resume, start
+from plume.train.settings import make_settings
+
+
+@pytest.fixture
+def found(corpus: Corpus, cache: Path, tokenizer_for: Any, miniature: Any, tmp_path: Path) -> Any:
+    """find_units for a family, in stores of its own."""
+
+    def find(family: str, *, folder: Path = tmp_path, lexicon: Path | None = None) -> Any:
+        recipe = miniature(family)
+        stores = build_stores(corpus, tokenizer_for(recipe), words=recipe.words, cache=cache)
+        given = None if lexicon is None else str(lexicon)
+        return stores, *find_units(recipe, stores, tokenizer_for(recipe), corpus=corpus, folder=folder, lexicon=given)
+
+    return find
+
+
+def test_a_lexicon_marks_both_parts(found: Any, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("wooden box\n自然语言\nold captain\tentity\n", encoding="utf-8")
+    stores, entries, words = found("ernie", lexicon=tmp_path / "mine.txt")
+    assert len(entries) == 3
+    assert words.startswith("2 phrases and 1 entities in the lexicon")
+    for store in (stores.train, stores.held_out):
+        assert set(store.units) == {"phrase", "entity"}
+        joined = store.word_start & ~store.units["phrase"]
+        assert joined.any() and not (store.units["phrase"] & ~store.word_start).any()
+
+
+def test_phrases_are_mined_kept_and_read_again(found: Any, tmp_path: Path) -> None:
+    mined, entries, words = found("ernie")
+    assert "mined from the corpus" in words and len(entries) > 5
+    save_units(tmp_path, entries)
+    again, same, _ = found("ernie")
+    assert [(entry.text, entry.kind) for entry in same] == [(entry.text, entry.kind) for entry in entries]
+    for kind in ("phrase", "entity"):
+        assert np.array_equal(mined.train.units[kind], again.train.units[kind])
+    (tmp_path / PHRASES).write_text("wooden box\tphrase\n", encoding="utf-8")  # the run's own list counts, whatever it says
+    assert len(found("ernie")[1]) == 1
+
+
+def test_others_need_no_lexicon(found: Any, tmp_path: Path) -> None:
+    stores, entries, words = found("bert")
+    assert (entries, words, stores.train.units) == ([], None, {})
+    save_units(tmp_path, entries)
+    assert not (tmp_path / PHRASES).exists()
+    with pytest.raises(PlumeError, match="hides no phrases"):
+        found("bert", lexicon=tmp_path / "mine.txt")
+
+
+def test_a_run_writes_its_phrases_and_resumes_with_them(corpus: Corpus, miniature: Any, tmp_path: Path) -> None:
+    recipe = replace(miniature("ernie"), tokenizer=replace(miniature("ernie").tokenizer, vocabulary=160))
+    settings = make_settings(recipe, corpus=[str(file) for file in corpus.files], budget="6steps", save_every="3steps")
+    start(settings, tmp_path / "run", quiet=True)
+    kept = (tmp_path / "run" / PHRASES).read_text(encoding="utf-8")
+    assert all(line.split("\t")[1] in ("phrase", "entity") for line in kept.splitlines())
+    finished = resume(tmp_path / "run", budget=Budget.parse("8steps"), quiet=True)
+    assert finished.outcome.position.spent.steps == 8
+    assert (tmp_path / "run" / PHRASES).read_text(encoding="utf-8") == kept
+
+
+def test_more_languages_than_vectors(stores_for: Any, miniature: Any) -> None:
+    recipe = miniature("xlm")
+    stores = stores_for(recipe)
+    refuse_misfit(recipe, stores)
+    with pytest.raises(PlumeError, match=r"2 languages \(en, zh\).*vectors for 1: add --set embedding\.segments=2"):
+        refuse_misfit(replace(recipe, embedding=replace(recipe.embedding, segments=1)), stores)
+
+
+def test_more_labels_than_classes(stores_for: Any, miniature: Any) -> None:
+    recipe = miniature("deepmoji")
+    stores = stores_for(recipe)
+    refuse_misfit(recipe, stores)
+    (objective,) = recipe.objectives
+    few = replace(recipe, objectives=(replace(objective, head=replace(objective.head, classes=2)),))
+    with pytest.raises(PlumeError, match="5 labels, and emoji_prediction tells 2 apart"):
+        refuse_misfit(few, stores)
+
+
+def test_small_sizes_read_two_languages() -> None:
+    assert {size: recipe.embedding.segments for size, recipe in catalog.sizes("xlm").items()} == {
+        "tiny": 2, "mini": 2, "small": 2, "base": 15, "en-de": 2,
+    }  # fmt: skip
