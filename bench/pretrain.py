@@ -77,6 +77,7 @@ class FakeStore:
         self.sentence_end = np.concatenate([cuts, [tokens]])
         self.document_start = np.append(np.arange(0, sentences, 30), sentences)
         self.vocabulary = vocabulary
+        self.units: dict[str, Any] = {}
 
 
 def recipe_of(case: Case) -> Any:

@@ -41,8 +41,11 @@ class Abilities:
         return self.model.head(next(o.name for o in kind.objectives if o.answers is Answers.NOISE and o.asks is None))
 
     def masked(self) -> BatchKind | None:
-        """In which tokens are predicted in place, from both sides."""
-        return self._first(lambda kind: isinstance(kind.noise.target, InPlace) and kind.noise.order is Order.FULL)
+        """In which tokens are predicted in place, from both sides; also MPNet's, whose first prediction reads a masked text."""
+        masks = not self.model.recipe.assembly.writes
+        return self._first(
+            lambda kind: (kind.noise.target.streams and masks) or (isinstance(kind.noise.target, InPlace) and kind.noise.order is Order.FULL)
+        )
 
     def permuted(self) -> BatchKind | None:
         """In which a query stream predicts."""

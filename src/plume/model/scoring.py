@@ -42,7 +42,7 @@ def score(can: Abilities, text: str, *, source: str | None = None, batch: int = 
         return _by_queries(can, kind, ids)
     if source is not None and (kind := can.decoder()):
         return _decoded(can, kind, source, ids)
-    if can.masked() or can.permuted():
+    if can.masked():
         return _pseudo(can, ids, text, batch)
     if can.decoder():
         raise PlumeError(f"{can.name} writes after reading: say what it read (source, or --source) to score what it writes.")
@@ -82,9 +82,10 @@ def _by_queries(can: Abilities, kind: BatchKind, ids: list[int]) -> Score:
     head = can.head(kind)
     row = [can.tokenizer.separator, *ids]
     total = 0.0
+    stretch = len(row) if can.model.recipe.memory is None else _STRETCH
     with can.model.fresh_memory():
-        for first in range(0, len(row), _STRETCH):
-            tokens = can.tensor([row[first : first + _STRETCH]])
+        for first in range(0, len(row), stretch):
+            tokens = can.tensor([row[first : first + stretch]])
             asked = torch.arange(1 if first == 0 else 0, tokens.shape[1], device=can.device)[None]
             if asked.shape[1] == 0:
                 continue
@@ -126,7 +127,7 @@ def _pseudo(can: Abilities, ids: list[int], text: str, batch: int) -> Score:
     can.check_length(frame, text)
     special = set(can.tokenizer.special_ids.tolist())
     places = [number for number, token in enumerate(frame) if token not in special]
-    kind = can.masked() or can.permuted()
+    kind = can.masked()
     assert kind is not None, "only called for families that predict tokens in place"
     total = 0.0
     for first in range(0, len(places), batch):
@@ -135,12 +136,11 @@ def _pseudo(can: Abilities, ids: list[int], text: str, batch: int) -> Score:
         turn = torch.arange(len(now), device=can.device)
         answers = rows[turn, now]
         rows[turn, now] = can.mask
-        made = Batch(tokens=rows, read=now[:, None])
-        if kind.noise.target.streams:
-            rank = torch.zeros_like(rows)
-            rank[turn, now] = 1
-            made = Batch(tokens=rows, order=Order.RANKED, rank=rank, read=now[:, None], query=torch.full_like(now[:, None], can.mask))
-        total += float(_picked(can.head(kind), can.model.token_states(made).last[:, 0], answers).sum())
+        if kind.noise.target.streams:  # MPNet: no query stream, the masks stand in the text
+            states = can.model.encode(Batch(tokens=rows)).last[turn, now]
+        else:
+            states = can.model.token_states(Batch(tokens=rows, read=now[:, None])).last[:, 0]
+        total += float(_picked(can.head(kind), states, answers).sum())
     return Score(log_probability=total, tokens=len(places))
 
 

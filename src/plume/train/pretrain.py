@@ -87,7 +87,9 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
     refuse_misfit(recipe, stores)
     entries, units = find_units(recipe, stores, tokenizer, corpus=corpus, folder=folder, lexicon=settings.lexicon)
     mixture = make_mixture(stores.train, recipe, tokenizer, seed=settings.seed)
-    held_out = make_mixture(stores.held_out, recipe, tokenizer, seed=_HELD_OUT_SEED, rows=min(recipe.training.batch, 64))
+    held_out = make_mixture(
+        stores.held_out, recipe, tokenizer, seed=_HELD_OUT_SEED, rows=_held_out_rows(recipe, stores.held_out, processes)
+    )
     warnings = [units, *(reader.check() for reader in mixture.readers)]
     for reader in mixture.readers + held_out.readers:
         reader.plan(0)  # a layout that cannot use this corpus says so before anything is written
@@ -151,6 +153,14 @@ def trivial_losses(recipe: Recipe, entropy: float) -> dict[str, float]:
         for objective in kind.objectives
         if objective.answers is Answers.NOISE and objective.asks is None
     }
+
+
+def _held_out_rows(recipe: Recipe, store: Store, processes: Processes) -> int:
+    """Where rows go on from batch to batch, few enough that each stream of the held-out text makes some rows."""
+    rows = min(recipe.training.batch, 64)
+    if any(kind.layout.sequential for kind in recipe.kinds):
+        rows = max(processes.size, min(rows, len(store.tokens) // (4 * recipe.training.length)))
+    return rows
 
 
 def make_mixture(store: Store, recipe: Recipe, tokenizer: Tokenizer, *, seed: int, rows: int | None = None) -> Mixture:

@@ -139,9 +139,8 @@ def test_override_changes_one_thing(bert: Recipe, assignment: str, path: str, va
 def test_override_replaces_a_part_by_a_call(gpt: Recipe) -> None:
     assert gpt.override("layout=FullSentences(across=false)").layout == FullSentences(across=False)
     assert gpt.override("layout=Blocks()").layout == Blocks()
-    nested = gpt.override("layout=FullSentences()").override(
-        "objectives.causal_lm.noise=Noise(select=Tokens(rate=0.5, rounding=PROBABILISTIC), corrupt=Mask(mask=0.5))"
-    )
+    masked = gpt.override("format.mask=<mask>").override("layout=FullSentences()")
+    nested = masked.override("objectives.causal_lm.noise=Noise(select=Tokens(rate=0.5, rounding=PROBABILISTIC), corrupt=Mask(mask=0.5))")
     assert nested.noise == Noise(select=Tokens(rate=0.5, rounding=Rounding.PROBABILISTIC), corrupt=Mask(mask=0.5))
 
 
@@ -175,7 +174,7 @@ def test_parts_with_a_file_of_their_own_can_be_named(gpt: Recipe, assignment: st
         ("paper=open('x').read()", "cannot read"),
         ("network.depth=2 + 2", "cannot read"),
         ("layout=None", "None does not fit; expected Layout"),
-        ("layout=FullSentences()", "next_sentence needs rows labelled random_next"),
+        ("layout=FullSentences()", "next_sentence finds no batch .* needs rows labelled random_next"),
         ("training.length=513", "rows of 513 tokens, but positions only up to 512"),
         ("network.width=100", None),
         ("network.heads=3", "does not divide into 3 heads"),
