@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
@@ -56,9 +57,14 @@ def _only_recipe(names: dict[str, object], path: Path) -> Recipe:
     chosen = names.get("RECIPE")
     if isinstance(chosen, Recipe):
         return chosen
-    module = names.get("__name__")
-    imported = {id(value) for name, value in names.items() if getattr(value, "__module__", module) != module}
-    found = {name: value for name, value in names.items() if isinstance(value, Recipe) and id(value) not in imported}
+    assigned = {
+        target.id
+        for statement in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(statement, ast.Assign)
+        for target in statement.targets
+        if isinstance(target, ast.Name)
+    }  # a recipe that the file only imports is not its own
+    found = {name: value for name, value in names.items() if isinstance(value, Recipe) and name in assigned}
     if len(found) != 1:
         listed = f"it has {', '.join(found)}" if found else "it has none"
         raise PlumeError(f"{path} should make one recipe, or name the one to train RECIPE = …; {listed}.")
