@@ -11,11 +11,14 @@ import typer
 def run(
     model: Annotated[Path, typer.Argument(help="A model directory.")],
     texts: Annotated[list[str], typer.Argument(help="One or more texts.")],
+    memory: Annotated[
+        int | None, typer.Option(help="Look back so many tokens, where the family has a memory (default: as in training).")
+    ] = None,
     source: Annotated[str | None, typer.Option(help="What an encoder–decoder reads before it writes the texts.")] = None,
 ) -> None:
     """How likely the model finds each text: log-probability (pseudo-log-likelihood for masked models) and perplexity."""
     import plume
 
     print("log p\ttokens\tperplexity\ttext")
-    for text, score in zip(texts, plume.load(model).score(texts, source=source), strict=True):
+    for text, score in zip(texts, plume.load(model).score(texts, source=source, memory=memory), strict=True):
         print(f"{score.log_probability:.2f}\t{score.tokens}\t{score.perplexity:.2f}\t{text}")

@@ -44,7 +44,9 @@ class Abilities:
         """In which tokens are predicted in place, from both sides; also MPNet's, whose first prediction reads a masked text."""
         masks = not self.model.recipe.assembly.writes
         return self._first(
-            lambda kind: (kind.noise.target.streams and masks) or (isinstance(kind.noise.target, InPlace) and kind.noise.order is Order.FULL)
+            lambda kind: (
+                (kind.noise.target.streams and masks) or (isinstance(kind.noise.target, InPlace) and kind.noise.order is Order.FULL)
+            )
         )
 
     def permuted(self) -> BatchKind | None:

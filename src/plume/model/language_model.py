@@ -116,9 +116,12 @@ class LanguageModel:
         return continuation(self.abilities, prompt, room=max_tokens, sampling=sampling, code=code)
 
     @torch.inference_mode()
-    def score(self, texts: str | Sequence[str], *, source: str | None = None, batch: int = 32) -> list[Score]:
-        """How likely the model finds each text; an encoder–decoder: as what it writes after reading `source`."""
-        return [score(self.abilities, text, source=source, batch=batch) for text in _texts(texts)]
+    def score(self, texts: str | Sequence[str], *, source: str | None = None, memory: int | None = None, batch: int = 32) -> list[Score]:
+        """How likely the model finds each text; an encoder–decoder: as what it writes after reading `source`.
+
+        A family with a memory may look back further than it did in training: `memory` tokens.
+        """
+        return [score(self.abilities, text, source=source, memory=memory, batch=batch) for text in _texts(texts)]
 
     def _wrapped(self, texts: Sequence[str]) -> list[list[int]]:
         """Framed and, where a text is longer than the model reads, cut at the end of what it can read."""

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from plume.core.batch import Batch, Encoded, Order
 from plume.core.errors import PlumeError
 from plume.heads.head import Dims, HeadModule, Loss
-from plume.model.memory import States
+from plume.model.memory import Memory, States
 from plume.model.recipe import Recipe
 from plume.nn.attention import Sight
 from plume.nn.block import BlockCache
@@ -38,6 +38,7 @@ class Model(nn.Module):
         self.embedding = recipe.embedding.build(vocabulary=vocabulary, positions=self._positions(network, causal=orders == {Order.CAUSAL}))
         self.stack = network.build(embedding_width=width, sharing=recipe.sharing)
         self.pooler = Pooler(network.width) if recipe.pooler else None
+        self.memory = recipe.memory
         self.memories: dict[int, States] = {}
         self.heads = nn.ModuleDict({one.name: self._head(one) for one in recipe.objectives if one.head_of is None})
         self._head_names = {objective.name: objective.head_of or objective.name for objective in recipe.objectives}
@@ -149,26 +150,27 @@ class Model(nn.Module):
     # Memory
 
     def _remembers(self, batch: Batch) -> bool:
-        return self.recipe.memory is not None and batch.stream is not None
+        return self.memory is not None and batch.stream is not None
 
     def _recalled(self, batch: Batch) -> States | None:
-        if batch.stream is None or batch.begins or self.recipe.memory is None:
+        if batch.stream is None or batch.begins or self.memory is None:
             return None
         return self.memories.get(batch.stream)
 
     def _remember(self, batch: Batch, encoded: Encoded, before: States | None) -> None:
-        if self.recipe.memory is not None and batch.stream is not None:
+        if self.memory is not None and batch.stream is not None:
             time = batch.tokens.shape[1]
-            self.memories[batch.stream] = self.recipe.memory.after(before, [layer[:, :time] for layer in encoded.layers[:-1]])
+            self.memories[batch.stream] = self.memory.after(before, [layer[:, :time] for layer in encoded.layers[:-1]])
 
     @contextmanager
-    def fresh_memory(self) -> Iterator[None]:
-        """For measuring in the middle of a run: starts empty, and leaves the run's own memory as it was."""
-        kept, self.memories = self.memories, {}
+    def fresh_memory(self, kept: Memory | None = None) -> Iterator[None]:
+        """For measuring in the middle of a run: starts empty, and leaves the run's own memory as it was. `kept` is a memory of other size."""
+        before, self.memories = (self.memory, self.memories), {}
+        self.memory = kept or self.memory
         try:
             yield
         finally:
-            self.memories = kept
+            self.memory, self.memories = before
 
     # Losses
 

@@ -9,10 +9,12 @@ import torch
 
 from plume.core.batch import Batch, Order
 from plume.core.errors import PlumeError
+from plume.core.part import replace
 from plume.heads.head import HeadModule, precise
 from plume.model.abilities import Abilities
 from plume.model.encoder_decoder import EncoderDecoderModel
 from plume.model.kinds import BatchKind
+from plume.model.memory import Memory
 from plume.noise.decoder_target import WholeText
 
 _STRETCH = 128  # tokens read at once where a memory holds what was before
@@ -30,16 +32,18 @@ class Score:
         return math.exp(-self.log_probability / max(self.tokens, 1))
 
 
-def score(can: Abilities, text: str, *, source: str | None = None, batch: int = 32) -> Score:
+def score(can: Abilities, text: str, *, source: str | None = None, memory: int | None = None, batch: int = 32) -> Score:
     ids = can.tokenizer.encode([text])[0]
+    if memory is not None and can.model.recipe.memory is None:
+        raise PlumeError(f"{can.name} has no memory to lengthen: leave it out, or train a family that has one (transformer-xl, xlnet).")
     if source is not None and can.decoder() is None:
         raise PlumeError(f"{can.name} has no decoder: a source is only for models that write after reading one.")
     if kind := can.causal():
-        return _causal(can, kind, ids)
+        return _causal(can, kind, ids, memory)
     if kind := can.spans():
         return _written_out(can, kind, ids, text)
     if can.model.recipe.assembly.writes and (kind := can.permuted()):
-        return _by_queries(can, kind, ids)
+        return _by_queries(can, kind, ids, memory)
     if source is not None and (kind := can.decoder()):
         return _decoded(can, kind, source, ids)
     if can.masked():
@@ -49,11 +53,11 @@ def score(can: Abilities, text: str, *, source: str | None = None, batch: int = 
     raise PlumeError(f"{can.name} cannot score text: it was imported or built without a head that predicts tokens. {can.words()}")
 
 
-def _causal(can: Abilities, kind: BatchKind, ids: list[int]) -> Score:
+def _causal(can: Abilities, kind: BatchKind, ids: list[int], memory: int | None) -> Score:
     head = can.head(kind)
     row = [can.tokenizer.separator, *ids]
     if can.model.recipe.memory is not None:
-        return _with_memory(can, head, row)
+        return _with_memory(can, head, row, memory)
     longest = can.model.recipe.positions.longest or len(row)
     total, window = 0.0, max(longest // 2, 1)
     # Text longer than the model sees is read in windows that overlap by half, each token scored once.
@@ -66,10 +70,10 @@ def _causal(can: Abilities, kind: BatchKind, ids: list[int]) -> Score:
     return Score(log_probability=total, tokens=len(row) - 1)
 
 
-def _with_memory(can: Abilities, head: HeadModule, row: list[int]) -> Score:
+def _with_memory(can: Abilities, head: HeadModule, row: list[int], memory: int | None) -> Score:
     """Stretch after stretch, each looking back at the memory of those before (Transformer-XL §3.2)."""
     total = 0.0
-    with can.model.fresh_memory():
+    with can.model.fresh_memory(_whole(can.model.recipe.memory, memory)):
         for first in range(0, len(row) - 1, _STRETCH):
             tokens = can.tensor([row[first : first + _STRETCH + 1]])
             batch = Batch(tokens=tokens[:, :-1], order=Order.CAUSAL, stream=0, begins=first == 0)
@@ -77,13 +81,18 @@ def _with_memory(can: Abilities, head: HeadModule, row: list[int]) -> Score:
     return Score(log_probability=total, tokens=len(row) - 1)
 
 
-def _by_queries(can: Abilities, kind: BatchKind, ids: list[int]) -> Score:
+def _whole(memory: Memory | None, length: int | None) -> Memory | None:
+    """Here rows do not overlap, so all of each is remembered; as long as asked, or as in training."""
+    return None if memory is None else replace(memory, reuse=1.0, length=length or memory.length)
+
+
+def _by_queries(can: Abilities, kind: BatchKind, ids: list[int], memory: int | None) -> Score:
     """XLNet in the order of the text: the query stream at each place sees what is before it, in memory too."""
     head = can.head(kind)
     row = [can.tokenizer.separator, *ids]
     total = 0.0
     stretch = len(row) if can.model.recipe.memory is None else _STRETCH
-    with can.model.fresh_memory():
+    with can.model.fresh_memory(_whole(can.model.recipe.memory, memory)):
         for first in range(0, len(row), stretch):
             tokens = can.tensor([row[first : first + stretch]])
             asked = torch.arange(1 if first == 0 else 0, tokens.shape[1], device=can.device)[None]

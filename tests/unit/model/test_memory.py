@@ -180,6 +180,23 @@ def test_a_long_text_is_scored_as_if_read_at_once(language_model: Any) -> None:
     assert found.log_probability == pytest.approx(float(scores.sum()), rel=1e-6)
 
 
+@pytest.mark.parametrize("family", ["transformer-xl", "xlnet"])
+def test_a_model_may_look_back_further_than_in_training(language_model: Any, family: str) -> None:
+    """With a memory for all of it, a text read in stretches scores as with one that was always so long; XLNet's rows are then kept whole."""
+    short, long = language_model(family, 32), language_model(family, 2000)
+    wanted = short.score(LONG, memory=2000)[0].log_probability
+    assert wanted == pytest.approx(long.score(LONG)[0].log_probability, rel=1e-9)
+    assert wanted != pytest.approx(short.score(LONG)[0].log_probability, rel=1e-6)
+    assert short.model.memory == short.recipe.memory
+
+
+def test_memory_is_for_families_that_have_one(language_model: Any, miniature: Any, built: Any, tokenizer_for: Any) -> None:
+    recipe = miniature("gpt2")
+    model = LanguageModel(built(recipe, vocabulary=tokenizer_for(recipe).size), tokenizer_for(recipe))
+    with pytest.raises(PlumeError, match="gpt2 has no memory to lengthen"):
+        model.score("The cat.", memory=100)
+
+
 def test_a_sliding_window_of_the_same_reach_gives_nearly_the_same(language_model: Any) -> None:
     """A window that slides by one token sees as far as the memory; it is what memory replaces (§3.2), token by token."""
     model = language_model("transformer-xl", 128)
