@@ -38,7 +38,7 @@ def pretrain(
 
     `objectives` replace the recipe's own, with weights ("masked_lm=1", "sentence_order=0.5"). `overrides` are parts by dotted path, as --set
     takes them ("network.depth=4"). `settings` are those of the command line: seed, tokenizer, init, accumulate, precision, device, workers,
-    save_every, log_every, shard, recompute, tensorboard.
+    save_every, log_every, shard, recompute, tensorboard, lexicon.
     """
     made = make_settings(recipe, corpus=corpus, budget=budget, objectives=objectives, overrides=overrides, **settings)
     return load(runs.start(made, Path(out), quiet=quiet).folder)

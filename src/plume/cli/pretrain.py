@@ -13,7 +13,10 @@ def run(
         str | None,
         typer.Argument(help="A family or family/size, such as bert/tiny (see 'plume recipes'), or a file of your own: my_recipe.py."),
     ] = None,
-    corpus: Annotated[list[Path] | None, typer.Option(help="Text or JSONL, plain or .gz, or a folder of such; may be repeated.")] = None,
+    corpus: Annotated[
+        list[Path] | None,
+        typer.Option(help="Text or JSONL (families on pairs: .tsv, or two aligned files), plain or .gz, or a folder; may be repeated."),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="The model directory to make.")] = None,
     budget: Annotated[str | None, typer.Option(help="10m, 2h, 500steps, 5e6tokens or 1e14flops.  [default: 10m]")] = None,
     resume: Annotated[Path | None, typer.Option(help="Go on with this run; with --budget, up to a new total.")] = None,
@@ -47,7 +50,7 @@ def run(
     from plume.train.settings import make_settings
 
     if resume is not None:
-        if recipe is not None or corpus or out is not None or set_ or objective:
+        if recipe is not None or corpus or out is not None or set_ or objective or lexicon is not None:
             raise PlumeError("--resume takes the run's own recipe, corpus and settings: give only --budget with it.")
         finished = runs.resume(resume, budget=None if budget is None else Budget.parse(budget), quiet=quiet)
     else:

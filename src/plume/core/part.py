@@ -126,6 +126,8 @@ def _position(word: str, items: tuple[Any, ...], assignment: str) -> int:
 
 
 def _parse(text: str, hint: Any, assignment: str) -> Any:
+    if text.startswith("[") and str in (hint, *typing.get_args(hint)):
+        return text  # [MASK] is a word, not a list
     try:
         return _evaluate(ast.parse(text, mode="eval").body, hint, assignment)
     except SyntaxError:
@@ -139,12 +141,14 @@ def _evaluate(node: ast.expr, hint: Any, assignment: str) -> Any:
         for keyword in node.keywords:
             if keyword.arg not in hints:
                 raise PlumeError(f"In '{assignment}': {node.func.id} has no field '{keyword.arg}'; {suggest(str(keyword.arg), hints)}.")
-        return kind(
-            **{
-                str(word.arg): _decode(hints[str(word.arg)], _evaluate(word.value, hints[str(word.arg)], assignment), assignment)
-                for word in node.keywords
-            }
-        )
+        given = {
+            str(word.arg): _decode(hints[str(word.arg)], _evaluate(word.value, hints[str(word.arg)], assignment), assignment)
+            for word in node.keywords
+        }
+        try:
+            return kind(**given)
+        except TypeError as error:  # a field without a default was left out
+            raise PlumeError(f"In '{assignment}': {error}.") from None
     if isinstance(node, ast.Tuple | ast.List):
         inner = typing.get_args(hint)[0] if typing.get_args(hint) else hint
         return tuple(_evaluate(item, inner, assignment) for item in node.elts)
@@ -188,7 +192,14 @@ def _declarations(base: type[Part]) -> dict[str, Callable[..., Any]]:
     package = importlib.import_module(base.__module__.rpartition(".")[0])
     names = [info.name for info in pkgutil.iter_modules(package.__path__) if not info.name.startswith("_")]
     made = {name: getattr(importlib.import_module(f"{package.__name__}.{name}"), name, None) for name in names}
-    return {name: found for name, found in made.items() if callable(found)}
+    return {name: found for name, found in made.items() if callable(found) and _returns(found, base)}
+
+
+def _returns(found: Callable[..., Any], base: type[Part]) -> bool:
+    # Only the one annotation is looked up: others may name what is imported for type checkers alone.
+    name = getattr(found, "__annotations__", {}).get("return") if not isinstance(found, type) else None
+    kind = getattr(importlib.import_module(found.__module__), name, None) if isinstance(name, str) else name
+    return isinstance(kind, type) and issubclass(kind, base)
 
 
 def _decode(hint: Any, value: Any, where: str) -> Any:

@@ -165,4 +165,7 @@ class Mixture:
                 yield waiting.popleft().result()
 
     def _step(self, kind: int, cursor: Cursor, following: tuple[Cursor, ...], shares: Sequence[slice]) -> Step:
-        return Step(batches=self.readers[kind].step(cursor, shares), following=following, kind=kind)
+        made = self.readers[kind].step(cursor, shares)
+        # Streams are numbered over all kinds: none may read another's text as its past.
+        made = tuple(part if part.stream is None else replace(part, stream=kind * len(shares) + part.stream) for part in made)
+        return Step(batches=made, following=following, kind=kind)

@@ -52,8 +52,8 @@ class CopyingModule(HeadModule):
         if source.length is not None:
             padding = torch.arange(states.shape[1], device=states.device) >= source.length[:, None]
             scores = scores.masked_fill(padding[:, None], float("-inf"))
-        looks = scores.softmax(-1)
-        context = torch.matmul(looks, states)
+        looks = precise(scores).softmax(-1)
+        context = torch.matmul(looks.to(states.dtype), states)
         return looks, self.gate(torch.cat([context, encoded.last], dim=-1)).squeeze(-1)
 
     def log_probabilities(self, encoded: Encoded) -> Tensor:
@@ -74,7 +74,7 @@ class CopyingModule(HeadModule):
         rows = encoded.last.shape[1]
         looks, gate = self.attention(encoded)
         looks, gate, hidden = (value.flatten(0, 1)[asked] for value in (looks, gate, encoded.last))
-        scores = self.logits(hidden)
+        scores, gate = precise(self.logits(hidden)), precise(gate)
         written = scores.log_softmax(-1).gather(1, target.value[:, None]).squeeze(1)
         place = encoded.source.tokens[asked // rows]  # [N, S]
         copied = (looks * (place == target.value[:, None])).sum(1)

@@ -12,7 +12,7 @@ from plume.heads.head import HeadModule
 from plume.model.kinds import BatchKind
 from plume.model.model import Model
 from plume.noise.appended import AppendedSpans
-from plume.noise.target import InPlace, NextToken, TargetRule
+from plume.noise.target import InPlace, NextToken
 from plume.objectives._objective import Answers
 from plume.text.tokenizer import Tokenizer
 
@@ -82,7 +82,7 @@ class Abilities:
         by_queries = self.permuted() is not None and self.model.recipe.assembly.writes
         if any((self.causal(), self.left_to_right_masks(), self.spans(), decoder, by_queries)):
             found.append("generate")
-        if self.token_kinds:
+        if any((self.causal(), self.spans(), self.masked(), self.permuted(), self.decoder())):
             found.append("score")
         return f"It can {', '.join(found)}."
 
@@ -124,6 +124,3 @@ class Abilities:
         if self.tokenizer.mask is None:
             raise PlumeError(f"{self.name} has no mask token. {self.words()}")
         return self.tokenizer.mask
-
-    def target(self, kind: BatchKind) -> TargetRule:
-        return kind.noise.target

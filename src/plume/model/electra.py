@@ -56,9 +56,10 @@ class Electra(Model):
                 encoded = self.token_states(batch)
                 losses[objective.name] = head.loss(encoded, target)
                 judged = self._pasted(batch, target, sample(head, at(encoded, target).detach()))
+        encoded = self.encode(judged)
         for objective in self.recipe.objectives:
-            if objective.answers is Answers.GENERATOR:
-                losses[objective.name] = self.head(objective.name).loss(self.encode(judged), judged.labels[objective.name])
+            if objective.answers is not Answers.NOISE and objective.name in judged.labels:
+                losses[objective.name] = self.head(objective.name).loss(encoded, judged.labels[objective.name])
         return losses
 
     def _pasted(self, batch: Batch, target: Target, sampled: Tensor) -> Batch:
@@ -71,7 +72,9 @@ class Electra(Model):
         index = inside.flatten().nonzero().squeeze(1)
         answer = Target(index=index, value=replaced[index], whole=len(index) == len(replaced))
         names = [objective.name for objective in self.recipe.objectives if objective.answers is Answers.GENERATOR]
-        return replace(batch, tokens=tokens, read=None, labels=dict.fromkeys(names, answer))
+        others = {o.name for o in self.recipe.objectives if o.answers is Answers.LAYOUT} & batch.labels.keys()
+        labels = dict.fromkeys(names, answer) | {name: replace(batch.labels[name], slot=None) for name in others}
+        return replace(batch, tokens=tokens, read=None, labels=labels)
 
 
 @torch.no_grad()

@@ -117,7 +117,7 @@ def _fill_sentinels(can: Abilities, kind: BatchKind, text: str, top: int) -> lis
     first = sentinels[0]
     assert first is not None, "a format's tokens are in its tokeniser"
     guesses = beam_search(
-        DecoderWriter(can.model, can.head(kind), frame, [can.start, first]), room=_ROOM * count, stop=can.end, beams=max(top, 2)
+        DecoderWriter(can.model, can.head(kind), frame, [can.start, first]), room=_room(can, _ROOM * count), stop=can.end, beams=max(top, 2)
     )
     found: list[list[Blank]] = []
     for number, sentinel in enumerate(sentinels):
@@ -125,6 +125,12 @@ def _fill_sentinels(can: Abilities, kind: BatchKind, text: str, top: int) -> lis
         place = frame.index(sentinel) if sentinel is not None else 0
         found.append([_blank(can, frame, place, span, value) for span, value in guessed])
     return found
+
+
+def _room(can: Abilities, wanted: int) -> int:
+    """No more than the decoder has positions for."""
+    longest = can.model.recipe.positions.longest
+    return wanted if longest is None else min(wanted, longest - 2)
 
 
 def _span(can: Abilities, guess: Written, number: int, sentinels: list[int | None]) -> list[int]:
@@ -144,12 +150,14 @@ def _rewritten(can: Abilities, kind: BatchKind, text: str, top: int) -> list[lis
     first = frame.index(can.mask)
     last = len(frame) - frame[::-1].index(can.mask)
     target = kind.noise.target
+    if not isinstance(target, WholeText) and frame[first:last] != [can.mask] * (last - first):
+        raise PlumeError(f"{can.name} fills one blank at a time: leave the others out, or fill them one after another.")
     if isinstance(target, TheSpan):  # as many tokens as there are masks, at their own positions
         writer = DecoderWriter(can.model, can.head(kind), frame, frame[first - 1 : first] or [can.start], position=max(first - 1, 0))
         guesses = beam_search(writer, room=last - first, stop=can.end, beams=max(top, 2))
     else:
         writer = DecoderWriter(can.model, can.head(kind), frame, [can.start])
-        guesses = beam_search(writer, room=len(frame) + _ROOM, stop=can.end, beams=max(top, 2))
+        guesses = beam_search(writer, room=_room(can, len(frame) + _ROOM), stop=can.end, beams=max(top, 2))
     blanks = []
     for guess in guesses[:top]:
         span = list(guess.tokens)

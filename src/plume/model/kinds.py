@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from plume.core.batch import Order
 from plume.data.layout import Blocks, Layout
@@ -24,10 +24,11 @@ class BatchKind:
     objectives: tuple[Objective, ...]
     share: float
     during: tuple[float, float]
+    joint: dict[str, float] = field(default_factory=dict)  # by objective, the shares of all kinds that have it at the same time
 
     def scale(self, objective: Objective) -> float:
-        """What its loss weighs in this batch: a noise's own weight is how often it comes, so the others count in relation to it."""
-        return objective.weight / self.share
+        """What its loss weighs in this batch. A noise's own weight is how often it comes; one that joins several kinds is spread over them."""
+        return objective.weight / self.joint.get(objective.name, self.share)
 
     def problems(self, assembly: Assembly) -> list[str]:
         found = []
@@ -66,7 +67,13 @@ def batch_kinds(objectives: tuple[Objective, ...], layout: Layout) -> tuple[Batc
     owners = [objective for objective in objectives if objective.noise is not None]
     if not owners:  # the layout alone asks: whole text, nothing hidden
         return tuple(_kind(objective, Noise(), objective.layout or layout, objectives) for objective in objectives[:1])
-    return tuple(_kind(owner, owner.noise or Noise(), owner.layout or layout, objectives) for owner in owners)
+    kinds = [_kind(owner, owner.noise or Noise(), owner.layout or layout, objectives) for owner in owners]
+    return tuple(replace(kind, joint={o.name: _shares_of(o, kind, kinds) for o in kind.objectives}) for kind in kinds)
+
+
+def _shares_of(objective: Objective, kind: BatchKind, kinds: list[BatchKind]) -> float:
+    begin, end = kind.during
+    return sum(k.share for k in kinds if objective in k.objectives and k.during[0] < end and begin < k.during[1])
 
 
 def _kind(owner: Objective, noise: Noise, layout: Layout, objectives: tuple[Objective, ...]) -> BatchKind:
@@ -78,5 +85,7 @@ def _joins(other: Objective, owner: Objective, layout: Layout) -> bool:
     if other.beside is not None and other.beside != owner.name:
         return False
     if other.answers is Answers.LAYOUT:
-        return other.pair_label is layout.label
+        # What is read off the first token needs one that sees the whole row.
+        sees = other.head.reads_rows or owner.noise is None or owner.noise.order not in (Order.CAUSAL, Order.PREFIX)
+        return sees and other.pair_label is layout.label
     return True

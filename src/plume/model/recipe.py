@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
+from plume.core.batch import Order
 from plume.core.errors import PlumeError
 from plume.core.part import Part
 from plume.data.corpus import CorpusKind
@@ -124,6 +125,8 @@ class Recipe(Part):
                 )
         for kind in self.kinds:
             found += kind.problems(self.assembly)
+            if kind.noise.order is Order.PREFIX and not any(self.format.segments):
+                found.append(f"{kind.name}: a prefix order tells its two texts by their segments, and this format's pair has none.")
             if kind.noise.segments and len(kind.noise.segments) < kind.layout.texts:
                 found.append(f"{kind.name} numbers {len(kind.noise.segments)} segments, and its rows hold {kind.layout.texts} texts.")
             if max(kind.noise.segments, default=-1) >= max(self.embedding.segments, 0):
@@ -132,6 +135,7 @@ class Recipe(Part):
                 found.append(f"{kind.name} shows a mask, and the format has no mask token; set format.mask.")
             if kind.noise.corrupt.shows_sentinels and not self.format.sentinels:
                 found.append(f"{kind.name} shows sentinels, and the format has none; set format.sentinels=100.")
+        found += self._memory_problems()
         if self.memory is not None and not all(kind.layout.sequential for kind in self.kinds):
             found.append("memory needs rows that go on from batch to batch; set layout=Streams().")
         bounds = sorted({bound for kind in self.kinds for bound in kind.during})
@@ -147,6 +151,16 @@ class Recipe(Part):
         for objective in self.objectives:
             if objective.name not in used:
                 found.append(f"{objective.name} finds no batch that carries its answers; {objective.needs()}.")
+        return found
+
+    def _memory_problems(self) -> list[str]:
+        if self.memory is None:
+            return []
+        found = []
+        if any(kind.noise.order is Order.REVERSED for kind in self.kinds):
+            found.append("a memory holds the text before, which a network that reads from right to left must not see.")
+        if any(self.memory.reuse != getattr(kind.layout, "reuse", 1.0) for kind in self.kinds):
+            found.append("the memory must keep the share of a row that the next row follows on; set memory.reuse as layout.reuse.")
         return found
 
     def _shared_head_problems(self) -> list[str]:

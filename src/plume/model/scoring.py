@@ -38,19 +38,21 @@ def score(can: Abilities, text: str, *, source: str | None = None, memory: int |
         raise PlumeError(f"{can.name} has no memory to lengthen: leave it out, or train a family that has one (transformer-xl, xlnet).")
     if source is not None and can.decoder() is None:
         raise PlumeError(f"{can.name} has no decoder: a source is only for models that write after reading one.")
+    if source is not None and (kind := can.decoder()):
+        return _decoded(can, kind, source, ids)
     if kind := can.causal():
         return _causal(can, kind, ids, memory)
     if kind := can.spans():
         return _written_out(can, kind, ids, text)
     if can.model.recipe.assembly.writes and (kind := can.permuted()):
         return _by_queries(can, kind, ids, memory)
-    if source is not None and (kind := can.decoder()):
-        return _decoded(can, kind, source, ids)
     if can.masked():
         return _pseudo(can, ids, text, batch)
     if can.decoder():
         raise PlumeError(f"{can.name} writes after reading: say what it read (source, or --source) to score what it writes.")
-    raise PlumeError(f"{can.name} cannot score text: it was imported or built without a head that predicts tokens. {can.words()}")
+    raise PlumeError(
+        f"{can.name} cannot score text: it was not trained to predict tokens from what is before them or around them. {can.words()}"
+    )
 
 
 def _causal(can: Abilities, kind: BatchKind, ids: list[int], memory: int | None) -> Score:
@@ -83,7 +85,7 @@ def _with_memory(can: Abilities, head: HeadModule, row: list[int], memory: int |
 
 def _whole(memory: Memory | None, length: int | None) -> Memory | None:
     """Here rows do not overlap, so all of each is remembered; as long as asked, or as in training."""
-    return None if memory is None else replace(memory, reuse=1.0, length=length or memory.length)
+    return None if memory is None else replace(memory, reuse=1.0, length=memory.length if length is None else length)
 
 
 def _by_queries(can: Abilities, kind: BatchKind, ids: list[int], memory: int | None) -> Score:

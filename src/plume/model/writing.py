@@ -65,7 +65,8 @@ def _decoded(can: Abilities, kind: BatchKind, ids: list[int], prompt: str, *, ro
         cut = next((number for number, token in enumerate(written) if token in following), len(written))
         return can.tokenizer.decode(ids + written[:cut])
     if isinstance(target, TheSpan):
-        room = room if longest is None else min(room, longest - len(can.frame(ids)))
+        can.check_length(can.frame([*ids, can.mask]), prompt)
+        room = max(1, room if longest is None else min(room, longest - len(can.frame(ids))))
         source = can.frame([*ids, *[can.mask] * room])
         begin = source.index(can.mask)
         writer = DecoderWriter(can.model, head, source, source[begin - 1 : begin] or [can.start], position=max(begin - 1, 0))

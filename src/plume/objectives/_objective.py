@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import math
 from dataclasses import dataclass
 
 from plume.core.errors import PlumeError
@@ -38,7 +39,7 @@ class Objective(Part):
     during: tuple[float, float] = (0.0, 1.0)  # the part of the run in which it is trained
 
     def __post_init__(self) -> None:
-        if self.weight <= 0:
+        if not 0 < self.weight < math.inf:
             raise PlumeError(f"A weight of {self.weight} for {self.name}: give a number above 0, or leave the objective out.")
         if not 0 <= self.during[0] < self.during[1] <= 1:
             raise PlumeError(f"{self.name} is trained during {self.during}: give two shares of the run, the first smaller.")
@@ -47,5 +48,5 @@ class Objective(Part):
         """What a recipe must have for it, in words."""
         if self.answers is Answers.LAYOUT:
             layout = "LabelledDocuments()" if self.pair_label is PairLabel.DOCUMENT else f"SentencePairs(label={self.pair_label})"
-            return f"it needs rows labelled {self.pair_label}: set layout={layout}"
+            return f"it needs rows labelled {self.pair_label}, read both ways: set layout={layout}, and have an objective that sees all"
         return f"it reads the batches of {self.beside or 'an objective with noise'}"

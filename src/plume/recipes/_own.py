@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -47,7 +48,7 @@ def _line(error: BaseException, path: Path) -> str:
     found = getattr(error, "lineno", None)
     trace = error.__traceback__
     while trace is not None:
-        if trace.tb_frame.f_code.co_filename == str(path):
+        if trace.tb_frame.f_code.co_filename == os.path.abspath(path):
             found = trace.tb_lineno
         trace = trace.tb_next
     return "" if found is None else f", line {found}"
@@ -60,8 +61,8 @@ def _only_recipe(names: dict[str, object], path: Path) -> Recipe:
     assigned = {
         target.id
         for statement in ast.parse(path.read_text(encoding="utf-8")).body
-        if isinstance(statement, ast.Assign)
-        for target in statement.targets
+        if isinstance(statement, ast.Assign | ast.AnnAssign)
+        for target in (statement.targets if isinstance(statement, ast.Assign) else [statement.target])
         if isinstance(target, ast.Name)
     }  # a recipe that the file only imports is not its own
     found = {name: value for name, value in names.items() if isinstance(value, Recipe) and name in assigned}
@@ -94,7 +95,8 @@ def changed(recipe: Recipe, *, objectives: Sequence[str] = (), overrides: Sequen
 def with_objectives(recipe: Recipe, wanted: Sequence[str]) -> Recipe:
     """The recipe trained on these objectives (`masked_lm=1`, `sentence_order=0.5`) instead of its own.
 
-    One that the recipe has keeps its noise and head. Those with noise of their own take turns in proportion to their weights.
+    One that the recipe has keeps its noise and head, and without a number its weight. Those with noise of their own take turns in
+    proportion to their weights.
     """
     own = {objective.name: objective for objective in recipe.objectives}
     chosen = tuple(_weighted(word, own) for word in wanted)
@@ -109,11 +111,11 @@ def _weighted(word: str, own: dict[str, Objective]) -> Objective:
     name, _, number = word.partition("=")
     name = name.strip().replace("-", "_")
     try:
-        weight = float(number) if number else 1.0
+        weight = float(number) if number else None
     except ValueError:
         raise PlumeError(f"'--objective {word}': the weight after = is a number, as in masked_lm=1 or sentence_order=0.5.") from None
     if name in own:
-        return replace(own[name], weight=weight)
+        return own[name] if weight is None else replace(own[name], weight=weight)
     made = getattr(catalog.load("objectives", name.replace("_", "-")), name)()
     assert isinstance(made, Objective), "an objective's file has a function of its name"
-    return replace(made, weight=weight)
+    return made if weight is None else replace(made, weight=weight)

@@ -88,9 +88,13 @@ def load_checkpoint(path: Path, model: Model, optimiser: torch.optim.Optimizer) 
     for name, parameter in model.named_parameters():
         held: dict[str, Tensor] = {key: moments[f"{name}.{key}"] for key in _MOMENTS if f"{name}.{key}" in moments}
         if held:
-            optimiser.state[parameter] = {key: value if key == "step" else like(value, parameter) for key, value in held.items()}
+            optimiser.state[parameter] = {
+                key: value.to(parameter.device) if key == "step" else like(value, parameter) for key, value in held.items()
+            }
     if (path / _MEMORY).exists():
         model.memories = own_share(read_weights(path / _MEMORY), next(model.parameters()).device)
+    if "cursors" not in state:
+        raise PlumeError(f"{path} was written by an older plume: start a new run from its weights with --init.")
     cursors = tuple(Cursor(**cursor) for cursor in state["cursors"])
     return Position(spent=Spent(**state["spent"]), cursors=cursors)
 

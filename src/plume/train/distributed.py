@@ -13,8 +13,11 @@ from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import DTensor, distribute_tensor
 from torch.nn.parallel import DistributedDataParallel
 
+from plume.core.errors import PlumeError
 from plume.model.model import Model
+from plume.model.recipe import Recipe
 from plume.nn.stack import Sharing, Stack
+from plume.recipes import _catalog as catalog
 
 
 class Processes:
@@ -55,15 +58,21 @@ class Processes:
         if self.size == 1:
             return model
         if not shard:
-            # Batches of several kinds do not all reach every parameter.
-            unused = len(model.recipe.kinds) > 1
-            return DistributedDataParallel(model, gradient_as_bucket_view=True, find_unused_parameters=unused)
+            return DistributedDataParallel(model, gradient_as_bucket_view=True, find_unused_parameters=_some_unused(model.recipe))
         if model.recipe.sharing is Sharing.NONE:  # a shared block runs many times in one pass and cannot be gathered for each
             stacks = [part for part in model.modules() if isinstance(part, Stack)]
             for block in [block for stack in stacks for block in stack.blocks]:
                 fully_shard(block)
         fully_shard(model)
         return model
+
+
+def _some_unused(recipe: Recipe) -> bool:
+    """May a batch leave out some parameters? Where kinds of batch take turns, and where a user has exchanged parts of a family."""
+    usual = catalog.parent(recipe)
+    if len(recipe.kinds) > 1 or usual is None or type(usual.layout) is not type(recipe.layout):
+        return True
+    return [objective.name for objective in usual.objectives] != [objective.name for objective in recipe.objectives]
 
 
 def gathered(memories: dict[int, list[torch.Tensor]]) -> dict[str, torch.Tensor]:
@@ -83,7 +92,10 @@ def gathered(memories: dict[int, list[torch.Tensor]]) -> dict[str, torch.Tensor]
 
 def own_share(saved: dict[str, torch.Tensor], device: torch.device) -> dict[int, list[torch.Tensor]]:
     """This process's part of what `gathered` wrote."""
-    rank = dist.get_rank() if dist.is_initialized() else 0
+    rank, size = (dist.get_rank(), dist.get_world_size()) if dist.is_initialized() else (0, 1)
+    before = 1 + max(int(name.split(".")[0]) for name in saved)
+    if before != size:
+        raise PlumeError(f"This run's memory was kept by {before} processes and cannot be dealt out to {size}: resume it with {before}.")
     memories: dict[int, list[torch.Tensor]] = {}
     for name in sorted(saved):
         owner, stream, _ = name.split(".")

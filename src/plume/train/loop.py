@@ -74,12 +74,13 @@ class Loop:
         settings, budget = self.settings, self.settings.budget
         saved = measured = position.spent
         held_out: dict[str, float] = {}
+        stopping: list[str] = []  # what all processes agree on; a signal to one becomes that with the next exchange
         with _watched_signals() as caught:
             for end, active in self._stages():
                 steps = self._steps(position, active)
-                while budget.progress(position.spent) < end and not caught:
-                    position = self._step(next(steps), position, caught)
-                    done = budget.progress(position.spent) >= 1 or bool(caught)
+                while budget.progress(position.spent) < end and not stopping:
+                    position = self._step(next(steps), position, caught, stopping)
+                    done = budget.progress(position.spent) >= 1 or bool(stopping)
                     if done or budget.progress(position.spent) - budget.progress(measured) >= 1 / max(settings.measurements, 1):
                         measured = position.spent
                         held_out = self._measure(position.spent)
@@ -89,7 +90,7 @@ class Loop:
                         save_checkpoint(self.folder, self.model, self.optimiser, position, write=self.processes.first)
         if not held_out:  # resumed with nothing left to do
             held_out = self._measure(position.spent)
-        return Outcome(position=position, stopped_by=caught[0] if caught else None, held_out=held_out)
+        return Outcome(position=position, stopped_by=stopping[0] if stopping else None, held_out=held_out)
 
     def _stages(self) -> list[tuple[float, list[int]]]:
         """Each part of the run: where it ends, and which kinds of batch take turns in it."""
@@ -115,14 +116,14 @@ class Loop:
             )
         return tuple(slice(self.processes.rank * accumulate + part, None, parts) for part in range(accumulate))
 
-    def _step(self, step: Step, position: Position, caught: list[str]) -> Position:
+    def _step(self, step: Step, position: Position, caught: list[str], stopping: list[str]) -> Position:
         started = time.perf_counter()
         spent = position.spent
         torch.manual_seed(_step_seed(self.settings.seed, spent.steps, self.processes.rank))
         rate = self.training.peak * self.training.schedule.factor(self.settings.budget.progress(spent))
         for group in self.optimiser.param_groups:
             group["lr"] = rate
-        counts, tokens, flops, clock = self._exchange(step.batches, spent, caught)
+        counts, tokens, flops, clock = self._exchange(step.batches, spent, caught, stopping)
         scale = {
             name: torch.tensor(self.weights[step.kind][name] * self.processes.size / max(n, 1.0), device=self.device)
             for name, n in counts.items()
@@ -134,13 +135,18 @@ class Loop:
         self.scaler.step(self.optimiser)
         self.scaler.update()
         self.optimiser.zero_grad(set_to_none=True)
-        seconds = clock + time.perf_counter() - started
+        # The first process's clock is everyone's: they must agree on when to measure, save and stop.
+        seconds = self.processes.sum([clock + time.perf_counter() - started if self.processes.first else 0.0])[0]
         spent = Spent(steps=spent.steps + 1, tokens=spent.tokens + tokens, flops=spent.flops + flops, seconds=seconds)
         self._last_loss = torch.stack(list(sums.values())).sum()
         self._report(spent, counts, sums, rate, norm)
+        if self.processes.size == 1 and not stopping:
+            stopping += caught[:1]  # alone, there is no one to agree with
         return Position(spent=spent, cursors=step.following)
 
-    def _exchange(self, batches: tuple[Batch, ...], spent: Spent, caught: list[str]) -> tuple[dict[str, float], int, float, float]:
+    def _exchange(
+        self, batches: tuple[Batch, ...], spent: Spent, caught: list[str], stopping: list[str]
+    ) -> tuple[dict[str, float], int, float, float]:
         """One exchange a step: prediction counts, tokens, FLOPs, the first process's clock, and whether anyone was told to stop."""
         counted = [self.model.counts(batch) for batch in batches]
         names = list(counted[0])
@@ -149,8 +155,8 @@ class Loop:
         flops = float(sum(self.model.flops(batch) for batch in batches))
         clock = spent.seconds if self.processes.first else 0.0
         *counts, tokens_all, flops_all, clock, told = self.processes.sum([*local, tokens, flops, clock, float(bool(caught))])
-        if told and not caught:
-            caught.append("another process was told to stop")
+        if told:
+            stopping.append(caught[0] if caught else "another process was told to stop")
         return dict(zip(names, counts, strict=True)), int(tokens_all), flops_all, clock
 
     def _gradients(self, batches: tuple[Batch, ...], scale: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:

@@ -146,12 +146,12 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
 
 
 def trivial_losses(recipe: Recipe, entropy: float) -> dict[str, float]:
-    """By token objective, what needs no context: knowing how frequent tokens are, and copying what the input shows."""
+    """By token objective, what needs no context: knowing how frequent tokens are, and copying what the input shows in their place."""
     return {
-        objective.name: kind.noise.trivial_loss(entropy)
+        objective.name: kind.noise.trivial_loss(entropy) if objective.asks is None else entropy
         for kind in recipe.kinds
         for objective in kind.objectives
-        if objective.answers is Answers.NOISE and objective.asks is None
+        if objective.answers is Answers.NOISE
     }
 
 

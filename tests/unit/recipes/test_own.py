@@ -95,9 +95,56 @@ def test_objectives_with_noise_take_turns_by_weight() -> None:
     assert [(kind.name, kind.share) for kind in mixed.kinds] == [("masked_lm", 3.0), ("causal_lm", 1.0)]
 
 
+def test_an_objective_named_without_a_number_keeps_its_weight() -> None:
+    mixed = changed(catalog.recipe("electra/tiny"), objectives=["masked_lm", "replaced_token_detection"])
+    assert [objective.weight for objective in mixed.objectives] == [1.0, 50.0]
+
+
+def test_one_that_joins_several_kinds_weighs_as_much_as_was_asked_in_all() -> None:
+    mixed = changed(
+        catalog.recipe("bert/tiny"), objectives=["masked_lm=3", "denoising=1", "next_sentence=2"], overrides=["assembly=EncoderDecoder()"]
+    )
+    shares = [(kind.share, {o.name: kind.scale(o) for o in kind.objectives}) for kind in mixed.kinds]
+    assert sum(share * scale.get("next_sentence", 0.0) for share, scale in shares) == pytest.approx(2.0)
+    assert [scale[kind.name] for (_, scale), kind in zip(shares, mixed.kinds, strict=True)] == [1.0, 1.0]
+
+
+def test_a_sentence_objective_joins_only_batches_that_are_read_both_ways() -> None:
+    mixed = changed(catalog.recipe("bert/tiny"), objectives=["masked_lm", "causal_lm", "next_sentence"])
+    assert {kind.name: [o.name for o in kind.objectives] for kind in mixed.kinds} == {
+        "masked_lm": ["masked_lm", "next_sentence"],
+        "causal_lm": ["causal_lm"],
+    }
+    with pytest.raises(PlumeError, match="read both ways"):
+        changed(catalog.recipe("gpt/tiny"), objectives=["causal_lm", "sentence_order"])
+
+
+@pytest.mark.parametrize(
+    ("family", "settings", "said"),
+    [
+        ("xlnet", ["memory.reuse=1.0"], "set memory.reuse as layout.reuse"),
+        ("transformer-xl", ["objectives=(backward_lm(),)"], "from right to left must not see"),
+        ("bert", ["objectives=(Objective(name=x),)"], "missing 3 required"),
+        ("bert", ["layout=train_tokenizer()"], "no part called 'train_tokenizer'"),
+    ],
+)
+def test_what_would_leak_or_crash_is_refused(family: str, settings: list[str], said: str) -> None:
+    with pytest.raises(PlumeError, match=said):
+        changed(catalog.recipe(f"{family}/tiny"), overrides=settings)
+
+
+def test_a_special_token_can_be_set() -> None:
+    assert changed(catalog.recipe("gpt2/tiny"), overrides=["format.mask=[MASK]"]).format.mask == "[MASK]"
+
+
 @pytest.mark.parametrize(
     ("word", "said"),
-    [("masked_lm=much", "the weight after = is a number"), ("masked_ml", "There is no 'masked-ml'"), ("masked_lm=0", "above 0")],
+    [
+        ("masked_lm=much", "the weight after = is a number"),
+        ("masked_ml", "There is no 'masked-ml'"),
+        ("masked_lm=0", "above 0"),
+        ("masked_lm=nan", "above 0"),
+    ],
 )
 def test_a_wrong_objective_says_what_would_be_right(word: str, said: str) -> None:
     with pytest.raises(PlumeError, match=said):
