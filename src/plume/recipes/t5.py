@@ -85,20 +85,23 @@ def _newer(recipe: Recipe) -> Recipe:
     )
 
 
-SIZES = with_small(
-    {
-        "base": T5,
-        "small-paper": _sized("small-paper", width=512, depth=6, heads=8, feed_forward=2048),
-        "large": _sized("large", width=1024, depth=24, heads=16, feed_forward=4096),
-        "3b": _sized("3b", width=1024, depth=24, heads=32, feed_forward=16384, key_width=128),
-        "11b": _sized("11b", width=1024, depth=24, heads=128, feed_forward=65536, key_width=128),
-        "v1.1-small": _newer(_sized("v1.1-small", width=512, depth=8, heads=6, feed_forward=1024)),
-        "v1.1-base": _newer(_sized("v1.1-base", width=768, depth=12, heads=12, feed_forward=2048)),
-        "v1.1-large": _newer(_sized("v1.1-large", width=1024, depth=24, heads=16, feed_forward=2816)),
-        "v1.1-xl": _newer(_sized("v1.1-xl", width=2048, depth=24, heads=32, feed_forward=5120)),
-        "v1.1-xxl": _newer(_sized("v1.1-xxl", width=4096, depth=24, heads=64, feed_forward=10240)),
-    }
-)
+_PUBLISHED = {
+    "base": T5,
+    "small-paper": _sized("small-paper", width=512, depth=6, heads=8, feed_forward=2048),
+    "large": _sized("large", width=1024, depth=24, heads=16, feed_forward=4096),
+    "3b": _sized("3b", width=1024, depth=24, heads=32, feed_forward=16384, key_width=128),
+    "11b": _sized("11b", width=1024, depth=24, heads=128, feed_forward=65536, key_width=128),
+    "v1.1-small": _newer(_sized("v1.1-small", width=512, depth=8, heads=6, feed_forward=1024)),
+    "v1.1-base": _newer(_sized("v1.1-base", width=768, depth=12, heads=12, feed_forward=2048)),
+    "v1.1-large": _newer(_sized("v1.1-large", width=1024, depth=24, heads=16, feed_forward=2816)),
+    "v1.1-xl": _newer(_sized("v1.1-xl", width=2048, depth=24, heads=32, feed_forward=5120)),
+    "v1.1-xxl": _newer(_sized("v1.1-xxl", width=4096, depth=24, heads=64, feed_forward=10240)),
+}
+# Token vectors that start at 1 move slowly at the usual rate of the small sizes: the authors' Adafactor steps in proportion to what it changes.
+SIZES = {
+    size: recipe if size in _PUBLISHED else replace(recipe, training=replace(recipe.training, peak=4 * recipe.training.peak))
+    for size, recipe in with_small(_PUBLISHED).items()
+}
 
 
 def _attention(ours: str, theirs: str) -> tuple[Rename, ...]:
