@@ -315,7 +315,7 @@ def test_xlnet_remembers_what_transformers_does() -> None:
     ours, theirs = pair("xlnet")
     theirs.transformer.reuse_len, theirs.transformer.mem_len = 6, 10
     assert ours.recipe.memory is not None
-    ours.recipe = replace(ours.recipe, memory=replace(ours.recipe.memory, length=10))
+    ours.memory = replace(ours.recipe.memory, length=10)
     case = Permutation(padded=False, memory=0)
     mems = None
     for turn in range(4):
@@ -388,7 +388,7 @@ def test_transformer_xl_is_the_papers() -> None:
     """Three stretches of a stream, the third shorter; the memory is longer than a stretch and is cut."""
     model = ours_of("transformer-xl")
     assert model.recipe.memory is not None
-    model.recipe = replace(model.recipe, memory=replace(model.recipe.memory, length=7))
+    model.memory = replace(model.recipe.memory, length=7)
     weights = {name: value.numpy() for name, value in state_of(model).items()}
     stream = torch.randint(5, VOCABULARY, (2, 14), generator=torch.Generator().manual_seed(9))
     memory = [[np.zeros((0, 32))] * DEPTH for _ in range(2)]
