@@ -59,7 +59,8 @@ def measured(results: dict[str, Any]) -> str:
                 (*first, name, f"{value['loss']:.3f}", "" if baseline is None else f"{baseline:.3f}", verdict, f"{value['accuracy']:.1%}")
             )
     header = ("recipe", "corpus", "tokens", "seconds", "objective", "loss", "baseline", "loss / baseline", "right")
-    return table(header, rows)
+    notes = [f"- {family}/tiny: {result['note']}" for family, result in results.items() if "note" in result]
+    return "\n\n".join([table(header, rows), *(["\n".join(notes)] if notes else [])])
 
 
 def section(family: str, results: dict[str, Any]) -> str:
