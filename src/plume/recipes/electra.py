@@ -1,8 +1,8 @@
 """ELECTRA: BERT, but a small generator writes tokens into the text, and the model says of every token whether it is original.
 
-Every token teaches, not one in seven, so it gets further than BERT for the same compute once it has started; but a two-class loss over
+Every token teaches, not one in seven, and the paper finds that it gets further than BERT for the same compute; but a two-class loss over
 tokens starts slowly, and at tiny sizes it needs longer than the others to leave guessing. Use it for encoders that will be fine-tuned. The
-generator costs about a fifth more, and is not kept for use.
+generator runs beside it in training, and is not kept for use.
 """
 
 from __future__ import annotations

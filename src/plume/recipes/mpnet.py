@@ -2,7 +2,7 @@
 
 XLNet's predictions see only part of the row; MPNet also shows masks for what is still to come, so every prediction knows how long the row
 is and where the gaps are. Its body, without the second stream, is a BERT with T5's position biases, and the base of many sentence encoders.
-Use it for embeddings. In pre-training the second stream and the mask copies cost about a half more than BERT; in use nothing.
+Use it for embeddings. In pre-training the second stream and the mask copies cost about a third more than BERT; in use nothing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """NEZHA: BERT-wwm for Chinese, but attention knows how far apart two tokens are, by fixed sinusoids, and nothing of absolute positions.
 
 Relative positions carry over to texts longer than those seen in training. They also enter the values, so the attention probabilities must
-be written out and no fused kernel applies; at length 128 that costs a tenth to a fifth. Use it for Chinese encoders where text length
+be written out and no fused kernel applies; at length 128 that costs about a tenth. Use it for Chinese encoders where text length
 varies.
 """
 

@@ -1,8 +1,8 @@
 """T5: every task from text to text; pre-trained to write the spans that were taken out of the input.
 
-The target holds only what was taken out, so a step costs less than half of BART's. Sentinels mark the gaps, relative buckets the positions.
-Use it when every task should be text in, text out, or to fill several gaps of unknown length at once. Published 1.1 sizes have a gated
-feed-forward network and an output matrix of their own.
+The target holds only what was taken out, so the decoder writes a fifth of what BART's does. Sentinels mark the gaps, relative buckets the
+positions. Use it when every task should be text in, text out, or to fill several gaps of unknown length at once. Published 1.1 sizes have a
+gated feed-forward network and an output matrix of their own.
 """
 
 from __future__ import annotations
