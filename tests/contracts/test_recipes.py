@@ -102,7 +102,8 @@ def test_a_recipe_survives_json(name: str) -> None:
 def test_small_sizes_change_numbers_only(family: str) -> None:
     base, tiny = catalog.recipe(family), catalog.recipe(f"{family}/tiny")
     assert type(base.layout) is type(tiny.layout)
-    assert [objective.to_json() for objective in base.objectives] == [objective.to_json() for objective in tiny.objectives]
+    published = [recipe.objectives for size, recipe in catalog.sizes(family).items() if size not in ("tiny", "mini", "small")]
+    assert tiny.objectives in published  # T5's has the output weights of version 1.1
     assert (base.network.norm, base.network.activation, base.sharing, base.format) == (
         tiny.network.norm, tiny.network.activation, tiny.sharing, tiny.format,
     )  # fmt: skip

@@ -25,7 +25,8 @@ def train_tokenizer(corpus: Corpus, spec: TokenizerSpec, format: Format, *, code
     if taken := [token for token in tokens if token in own]:
         raise PlumeError(f"The label of some documents would be the special token {taken[0]}, which has another meaning: rename the label.")
     extended = replace(format, order=own + tokens) if tokens else format
-    return Tokenizer(spec.train(sample_paragraphs(corpus, limit=sample), format=extended), format=format)
+    limit = corpus.census().bytes if spec.reads_all else sample
+    return Tokenizer(spec.train(sample_paragraphs(corpus, limit=limit), format=extended), format=format)
 
 
 def sample_paragraphs(corpus: Corpus, *, limit: int) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -67,14 +68,16 @@ class SpansAfterSentinels(DecoderTarget):
         return text + 1
 
     def trivial_loss(self, entropy: float, select: Select, corrupt: Corrupt) -> float:
-        """The sentinels come in order and cost nothing but the length of each span, which is left out: a bound from below.
+        """Which sentinel comes next is known, but not where a span ends: of lengths whose mean alone is known (geometric), the entropy counts.
 
         >>> from plume.noise.spans import MeanSpans
-        >>> SpansAfterSentinels().trivial_loss(8.0, MeanSpans(), Sentinels())
-        6.0
+        >>> round(SpansAfterSentinels().trivial_loss(8.0, MeanSpans(), Sentinels()), 2)
+        6.48
         """
         mean = _mean(select)
-        return mean / (mean + 1) * corrupt.trivial_loss(entropy)
+        ends, goes_on = 1 / mean, 1 - 1 / mean
+        lengths = 0.0 if mean == 1 else -(math.log(ends) + (mean - 1) * math.log(goes_on))
+        return (mean * corrupt.trivial_loss(entropy) + lengths) / (mean + 1)
 
 
 def _mean(select: Select) -> float:

@@ -97,9 +97,10 @@ _PUBLISHED = {
     "v1.1-xl": _newer(_sized("v1.1-xl", width=2048, depth=24, heads=32, feed_forward=5120)),
     "v1.1-xxl": _newer(_sized("v1.1-xxl", width=4096, depth=24, heads=64, feed_forward=10240)),
 }
-# Token vectors that start at 1 move slowly at the usual rate of the small sizes: the authors' Adafactor steps in proportion to what it changes.
+# The small sizes have output weights of their own, as 1.1 has: tied ones start at 1, so that the model first says every token again that it has
+# just read, and are slow to leave that: after 90 s on 4 MB of text, tied 5.96, untied 5.79, with 5.95 for knowing frequencies alone.
 SIZES = {
-    size: recipe if size in _PUBLISHED else replace(recipe, training=replace(recipe.training, peak=4 * recipe.training.peak))
+    size: recipe if size in _PUBLISHED else replace(recipe, objectives=(span_corruption(head=UNTIED),))
     for size, recipe in with_small(_PUBLISHED).items()
 }
 

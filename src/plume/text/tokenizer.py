@@ -21,7 +21,7 @@ from plume.text.format import Format
 from plume.text.pieces import Joined, Pieces, group_chinese_words, join
 from plume.text.tidy import tidy_spaces, without_surrogates
 from plume.text.tokenizer_files import read_backend
-from plume.text.words import Words
+from plume.text.words import Words, space_chinese_words
 
 
 class Tokenizer:
@@ -110,6 +110,8 @@ class Tokenizer:
 
     def encode(self, texts: Sequence[str], *, allow_special: bool = False) -> list[list[int]]:
         """The ids of each text, not wrapped. With `allow_special`, special tokens written in the text become special tokens."""
+        if self._needs_jieba:
+            texts = [space_chinese_words(text)[0] for text in texts]
         return [encoding.ids for encoding in self._encodings(texts, allow_special=allow_special)]
 
     def encode_pieces(self, texts: Sequence[str], *, words: Words = Words.SPACES, allow_special: bool = False) -> list[Pieces]:
@@ -119,11 +121,33 @@ class Tokenizer:
 
     def encode_joined(self, texts: Sequence[str], *, words: Words, allow_special: bool = False) -> Joined:
         """The same in one run of arrays: what `plume.data.store` keeps."""
+        if self._needs_jieba:
+            return self._join_spaced(texts, allow_special=allow_special)
         if self._memory is not None and not allow_special:
             joined = self._memory.encode(texts)
         else:
             joined = join(self._encodings(texts, allow_special=allow_special), texts)
         return replace(joined, word_start=group_chinese_words(joined, texts)) if words is Words.JIEBA else joined
+
+    def _join_spaced(self, texts: Sequence[str], *, allow_special: bool) -> Joined:
+        """Words that jieba cut, at the places they have in the text as it was given."""
+        spaced, places = zip(*(space_chinese_words(text) for text in texts), strict=True) if texts else ((), ())
+        joined = join(self._encodings(spaced, allow_special=allow_special), spaced)
+        # The n-th space put in at place p of its text stands at p + n in the spaced one.
+        put_in = [
+            base + place + n for base, found in zip(joined.character_bounds.tolist(), places, strict=False) for n, place in enumerate(found)
+        ]
+        spaces = np.array(put_in, np.int64)
+        start, end, character_bounds = (
+            places_of - np.searchsorted(spaces, places_of, side="left") for places_of in (joined.start, joined.end, joined.character_bounds)
+        )
+        return replace(joined, start=start, end=end, character_bounds=character_bounds)
+
+    @functools.cached_property
+    def _needs_jieba(self) -> bool:
+        """Whole words whose normaliser leaves Chinese characters together: somebody has to cut them (`plume.text.word_level`)."""
+        file = self._file
+        return file["model"]["type"] == "WordLevel" and (file["normalizer"] or {}).get("handle_chinese_chars") is False
 
     def decode(self, ids: Iterable[int], *, skip_special: bool = True) -> str:
         """Text again. Spaces that only the decoder put in, as between Chinese characters, are taken out."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
@@ -27,6 +27,7 @@ class TokenizerSpec(Part):
     """Base of the tokenisers. `vocabulary` counts the special tokens too."""
 
     vocabulary: int
+    reads_all: ClassVar[bool] = False  # must it see the whole corpus? Most are as good after a sample
 
     def train(self, texts: Iterator[str], *, format: Format) -> Tokenizer:
         raise NotImplementedError(f"{type(self).__name__} does not say how it is trained")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import itertools
 import logging
 import math
 import re
@@ -12,6 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+
+from plume.text.languages import has_han
 
 # What jieba cuts as one: its dictionary has A股 and T恤, so that letters, digits and some signs beside Chinese characters go with them.
 _RUNS = re.compile(r"[A-Za-z0-9+#&._%-]*[\u4e00-\u9fd5][\u4e00-\u9fd5A-Za-z0-9+#&._%-]*")
@@ -40,6 +43,25 @@ def chinese_word_starts(text: str) -> NDArray[np.bool_]:
         done = run.end()
     flags.append(b"\1" * (len(text) - done))
     return np.frombuffer(b"".join(flags), np.bool_)
+
+
+def space_chinese_words(text: str) -> tuple[str, list[int]]:
+    """The text with a space between Chinese words that stood together, and where (in the original) those were put in.
+
+    >>> space_chinese_words("我在北京大学, ok")
+    ('我 在 北京大学 , ok', [1, 2, 6])
+    """
+    if not has_han(text):
+        return text, []
+    starts = np.flatnonzero(chinese_word_starts(text)[1:]) + 1
+    places = [place for place in starts.tolist() if not (text[place - 1].isspace() or text[place].isspace()) and _is_border(text, place)]
+    bounds = [0, *places, len(text)]
+    return " ".join(text[begin:end] for begin, end in itertools.pairwise(bounds)), places
+
+
+def _is_border(text: str, place: int) -> bool:
+    """Does a Chinese word begin or end there? Letters and digits among themselves are not ours to cut."""
+    return has_han(text[place - 1 : place + 1])
 
 
 class _Cutter:

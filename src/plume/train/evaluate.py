@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
 from torch import nn
 
 from plume.core.batch import Batch
-from plume.data.loader import Cursor, Mixture
+from plume.data.layout import PairLabel
+from plume.data.loader import Cursor, Mixture, Reader
 from plume.heads.head import Loss
+from plume.model.kinds import BatchKind
 from plume.model.model import Model
+from plume.objectives._objective import Answers
 from plume.train.distributed import Processes
 
 _STEPS = 16  # batches at most: enough for a stable figure, cheap beside a tenth of the run
@@ -23,9 +27,17 @@ def to_device(batch: Batch, device: torch.device) -> Batch:
 
 @torch.no_grad()
 def evaluate(
-    model: Model, mixture: Mixture, *, wrapped: nn.Module | None = None, device: torch.device, processes: Processes
+    model: Model,
+    mixture: Mixture,
+    *,
+    wrapped: nn.Module | None = None,
+    device: torch.device,
+    processes: Processes,
+    shares: Mapping[str, Sequence[float]] | None = None,
 ) -> dict[str, float]:
     """Mean loss and accuracy of each objective; for few classes also the loss of guessing by their shares.
+
+    The shares are those among the answers measured, unless the training text's are given: of many classes a few held-out rows know too much.
 
     An objective that several kinds of batch ask is measured on all of them. The readers' seed fixes the masks; a generator's samples are
     fixed too."""
@@ -49,7 +61,8 @@ def evaluate(
             result[name] = total / count
             result[f"{name}/accuracy"] = correct / count
             if sum(share > 0 for share in classes) > 1:
-                result[f"{name}/guessing"] = _entropy([share / count for share in classes])
+                answered = [share / count for share in classes]
+                result[f"{name}/guessing"] = _cross_entropy(answered, (shares or {}).get(name, answered))
     return result
 
 
@@ -60,6 +73,16 @@ def _added(sums: list[float], loss: Loss) -> list[float]:
     return [old + new for old, new in zip(sums, parts, strict=True)] if sums else parts
 
 
-def _entropy(shares: list[float]) -> float:
-    """In nats: the loss of guessing by the classes' shares."""
-    return -sum(share * math.log(share) for share in shares if share > 0)
+def _cross_entropy(answers: Sequence[float], guesses: Sequence[float]) -> float:
+    """In nats: the loss of guessing by the classes' shares. A head may have more classes than there are labels: those are never the answer."""
+    return -sum(answer * math.log(guess) for answer, guess in zip(answers, guesses, strict=False) if answer > 0)
+
+
+def label_shares(kinds: Sequence[BatchKind], readers: Sequence[Reader]) -> dict[str, list[float]]:
+    """By objective, the share of each label among the documents trained on; one is added to each, so that none is impossible."""
+    found: dict[str, list[float]] = {}
+    for kind, reader in zip(kinds, readers, strict=True):
+        if kind.layout.label is PairLabel.DOCUMENT:
+            counts = np.bincount(np.asarray(reader.store.document_label), minlength=len(reader.store.labels)) + 1
+            found |= {one.name: (counts / counts.sum()).tolist() for one in kind.objectives if one.answers is Answers.LAYOUT}
+    return found

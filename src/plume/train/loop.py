@@ -30,7 +30,7 @@ from plume.train.budget import Spent
 from plume.train.checkpoint import Position, save_checkpoint
 from plume.train.device import Precision, autocast
 from plume.train.distributed import Processes
-from plume.train.evaluate import evaluate, to_device
+from plume.train.evaluate import evaluate, label_shares, to_device
 from plume.train.metrics import MetricsLog
 from plume.train.progress import Progress
 from plume.train.settings import Settings
@@ -68,6 +68,7 @@ class Loop:
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=precision is Precision.FP16)
         self._last_loss = torch.zeros(())
         self.kinds = settings.recipe.kinds
+        self.shares = label_shares(self.kinds, mixture.readers)
         self.weights = [{objective.name: kind.scale(objective) for objective in kind.objectives} for kind in self.kinds]
 
     def run(self, position: Position) -> Outcome:
@@ -195,7 +196,9 @@ class Loop:
             )
 
     def _measure(self, spent: Spent) -> dict[str, float]:
-        measured = evaluate(self.model, self.held_out, wrapped=self.wrapped, device=self.device, processes=self.processes)
+        measured = evaluate(
+            self.model, self.held_out, wrapped=self.wrapped, device=self.device, processes=self.processes, shares=self.shares
+        )
         self.progress.measured(spent, measured)
         if self.log is not None:
             self.log.write(step=spent.steps, tokens=spent.tokens, **{f"held_out/{name}": value for name, value in measured.items()})

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -17,7 +18,7 @@ from plume.recipes import _catalog as catalog
 from plume.train.card import sparkline
 from plume.train.device import Precision, autocast, bf16_gain, choose_device, choose_precision
 from plume.train.distributed import Processes
-from plume.train.evaluate import evaluate
+from plume.train.evaluate import evaluate, label_shares
 from plume.train.measure import measure_noise
 from plume.train.metrics import METRICS, MetricsLog, read_metrics
 from plume.train.optimiser import decayed, make_optimiser
@@ -234,3 +235,19 @@ def test_a_long_sparkline_is_thinned_evenly() -> None:
 @pytest.mark.parametrize(("seconds", "shown"), [(0.4, "0s"), (59, "59s"), (61, "1m01s"), (3599.6, "1h00m"), (90000, "25h00m")])
 def test_durations(seconds: float, shown: str) -> None:
     assert duration(seconds) == shown
+
+
+def test_labels_are_guessed_by_their_shares_in_the_training_text(miniature: Any, mixture_for: Any, built: Any) -> None:
+    """Not by those of the few rows measured; shares of document labels, each counted once more than it is."""
+    recipe = miniature("deepmoji", rows=8)
+    mixture = mixture_for(recipe, seed=3)
+    store = mixture.readers[0].store
+    model = built(recipe, vocabulary=mixture.readers[0].tokenizer.size)
+    shares = label_shares(recipe.kinds, mixture.readers)["emoji_prediction"]
+    counts = np.bincount(store.document_label, minlength=len(store.labels))
+    assert shares == pytest.approx((counts + 1) / (counts + 1).sum())
+    even = [1 / len(shares)] * len(shares)
+    found = evaluate(model, mixture, device=CPU, processes=Processes(CPU), shares={"emoji_prediction": even})
+    assert found["emoji_prediction/guessing"] == pytest.approx(np.log(len(shares)))
+    by_own = evaluate(model, mixture, device=CPU, processes=Processes(CPU))["emoji_prediction/guessing"]
+    assert by_own < np.log(len(shares)) - 1e-6 or len(set(counts.tolist())) == 1
