@@ -193,7 +193,7 @@ def memory(rounds: int) -> None:
 
 def noise(rounds: int) -> None:
     """One thread makes batches; the model trains on both cores."""
-    for family in catalog.families():
+    for family in catalog.networks():
         recipe = sized(catalog.recipe(f"{family}/tiny"))
         coded = any(isinstance(kind.layout, CodedBlocks) for kind in recipe.kinds)
         with tempfile.TemporaryDirectory() as scratch:

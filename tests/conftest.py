@@ -27,14 +27,17 @@ from plume.model.assembly import EncoderDecoder
 from plume.model.kinds import BatchKind
 from plume.model.model import Model
 from plume.model.recipe import Recipe
+from plume.nn.character_embedding import CharacterEmbedding
+from plume.nn.recurrent import Recurrent
 from plume.recipes import _catalog as catalog
 from plume.text.tokenizer import Tokenizer
 from plume.text.tokenizers import BPE, ByteLevelBPE, Unigram, WordPiece
+from plume.text.word_level import WordLevel
 from plume.train.evaluate import to_device
 from plume.train.pretrain import make_mixture, make_reader
 
 # Small enough that many words are several pieces; bytes alone take 256.
-VOCABULARY = {WordPiece: 160, BPE: 160, Unigram: 160, ByteLevelBPE: 320}
+VOCABULARY = {WordLevel: 160, WordPiece: 160, BPE: 160, Unigram: 160, ByteLevelBPE: 320}
 
 torch.set_num_threads(1)
 
@@ -178,10 +181,12 @@ def miniature() -> Callable[..., Recipe]:
 
     def make(family: str, *, width: int = 32, length: int | None = None, rows: int = 8, depth: int = 2) -> Recipe:
         recipe = catalog.recipe(f"{family}/tiny")
+        if isinstance(recipe.network, Recurrent):
+            return _recurrent_miniature(recipe, recipe.network, width=width, length=length or 32, rows=rows)
         # What works on sentences needs rows that hold some.
         length = length or (64 if any(kind.noise.needs_sentences for kind in recipe.kinds) else 32)
         factorised = catalog.recipe(family).embedding.width != catalog.recipe(family).network.width
-        network = recipe.network
+        network = recipe.transformer
         assembly = recipe.assembly
         if isinstance(assembly, EncoderDecoder) and assembly.depth is not None:
             assembly = replace(assembly, depth=depth)
@@ -200,6 +205,17 @@ def miniature() -> Callable[..., Recipe]:
     return make
 
 
+def _recurrent_miniature(recipe: Recipe, network: Recurrent, *, width: int, length: int, rows: int) -> Recipe:
+    half, embedding = width // 2, recipe.embedding
+    network = replace(network, width=width, projection=network.projection and half, output=network.output and half)
+    if isinstance(embedding, CharacterEmbedding):
+        cnn = replace(embedding.characters, filters=((1, 8), (2, 8)), longest=12, width=8, projection=half)
+        embedding = replace(embedding, characters=cnn)
+    return replace(
+        recipe, network=network, embedding=replace(embedding, width=half), training=replace(recipe.training, length=length, batch=rows)
+    )
+
+
 @pytest.fixture(scope="session")
 def built() -> Callable[..., Model]:
     """A recipe's network in float64 with weights that differ from their initial values everywhere, norms and biases too."""
@@ -210,6 +226,7 @@ def built() -> Callable[..., Model]:
         with torch.no_grad():
             for parameter in model.parameters():
                 parameter.copy_(torch.randn(parameter.shape, generator=generator, dtype=torch.float64) * 0.2)
+        model.spell([f"w{number}" for number in range(vocabulary)])
         return model
 
     return make

@@ -6,48 +6,82 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from plume.core.errors import PlumeError
 from plume.hf.export import export
 from plume.hf.importing import import_folder
 from plume.model.language_model import LanguageModel
 from plume.model.recipe import Recipe
 from plume.recipes import _catalog as catalog
+from plume.static.model import WordModel, is_word_model
+from plume.static.recipe import StaticRecipe
 from plume.train import pretrain as runs
+from plume.train import word_vectors
 from plume.train.budget import Budget
-from plume.train.settings import make_settings
+from plume.train.settings import WordSettings, declared, make_settings, make_word_settings, read_settings
 
-recipe = catalog.recipe
+recipe = catalog.declaration
 
 
-def load(folder: str | Path, *, device: str = "cpu") -> LanguageModel:
-    """A model directory, ready for embed, fill, generate, score and hidden."""
-    return LanguageModel.load(folder, device=device)
+def load(folder: str | Path, *, device: str = "cpu") -> Any:
+    """A model directory: a `LanguageModel` (embed, fill, generate, score, hidden), or a `WordModel` (embed, most_similar, analogy, similarity)."""
+    return WordModel.load(folder) if is_word_model(Path(folder)) else LanguageModel.load(folder, device=device)
 
 
 def pretrain(
-    recipe: str | Recipe,
+    recipe: str | Recipe | StaticRecipe,
     *,
     corpus: str | Path | Sequence[str | Path],
     out: str | Path,
-    budget: str = "10m",
+    budget: str | None = None,
     objectives: Sequence[str] = (),
     overrides: Sequence[str] = (),
     quiet: bool = False,
     **settings: Any,
-) -> LanguageModel:
+) -> Any:
     """Pre-train `recipe` on `corpus` and return the model; everything is in `out`.
 
-    `objectives` replace the recipe's own, with weights ("masked_lm=1", "sentence_order=0.5"). `overrides` are parts by dotted path, as --set
-    takes them ("network.depth=4"). `settings` are those of the command line: seed, tokenizer, init, accumulate, precision, device, workers,
-    save_every, log_every, shard, recompute, tensorboard, lexicon.
+    Without a budget a network trains for ten minutes, word vectors for the recipe's epochs. `objectives` replace the recipe's own, with weights
+    ("masked_lm=1", "sentence_order=0.5"). `overrides` are parts by dotted path, as --set takes them ("network.depth=4"). `settings` are those
+    of the command line: seed, save_every; for networks tokenizer, init, accumulate, precision, device, workers, log_every, shard, recompute,
+    tensorboard, lexicon; for word vectors threads.
     """
-    made = make_settings(recipe, corpus=corpus, budget=budget, objectives=objectives, overrides=overrides, **settings)
-    return load(runs.start(made, Path(out), quiet=quiet).folder)
+    start(recipe, corpus=corpus, out=Path(out), budget=budget, objectives=objectives, overrides=overrides, quiet=quiet, **settings)
+    return load(out)
 
 
-def resume(folder: str | Path, *, budget: str | None = None, quiet: bool = False) -> LanguageModel:
+def start(
+    recipe: str | Recipe | StaticRecipe,
+    *,
+    corpus: str | Path | Sequence[str | Path],
+    out: Path,
+    budget: str | None,
+    objectives: Sequence[str] = (),
+    quiet: bool = False,
+    **settings: Any,
+) -> str | None:
+    """Run it, whichever kind it is; returns the name of the signal that ended it early, if one did."""
+    chosen = declared(recipe) if isinstance(recipe, str) else recipe
+    if isinstance(chosen, StaticRecipe):
+        made = make_word_settings(chosen, corpus=corpus, budget=budget, objectives=objectives, **settings)
+        return word_vectors.start(made, out, quiet=quiet).stopped_by
+    if settings.pop("threads", None) is not None:
+        raise PlumeError(f"threads are for word vectors; {chosen.name} takes those that torch takes (OMP_NUM_THREADS).")
+    network = make_settings(chosen, corpus=corpus, budget=budget or "10m", objectives=objectives, **settings)
+    return runs.start(network, out, quiet=quiet).outcome.stopped_by
+
+
+def resume(folder: str | Path, *, budget: str | None = None, quiet: bool = False) -> Any:
     """Go on with a run, from its last checkpoint."""
-    runs.resume(Path(folder), budget=None if budget is None else Budget.parse(budget), quiet=quiet)
+    go_on(Path(folder), budget=budget, quiet=quiet)
     return load(folder)
+
+
+def go_on(folder: Path, *, budget: str | None, quiet: bool) -> str | None:
+    """As `start`, for a run that is there."""
+    settings, more = read_settings(folder), None if budget is None else Budget.parse(budget)
+    if isinstance(settings, WordSettings):
+        return word_vectors.resume(folder, settings, budget=more, quiet=quiet).stopped_by
+    return runs.resume(folder, settings, budget=more, quiet=quiet).outcome.stopped_by
 
 
 def import_hf(folder: str | Path, *, out: str | Path) -> LanguageModel:

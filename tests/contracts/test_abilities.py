@@ -17,7 +17,7 @@ from plume.model.writers import CausalWriter, DecoderWriter, MaskWriter, QueryWr
 from plume.recipes import _catalog as catalog
 from plume.text.control import control_codes
 
-every_family = pytest.mark.parametrize("family", catalog.families())
+every_family = pytest.mark.parametrize("family", catalog.networks())
 TEXT = "The cat finds"
 
 
@@ -102,8 +102,10 @@ def test_scores_or_says_why_not(language_model: Any, family: str) -> None:
 
 @every_family
 def test_embeds(language_model: Any, family: str) -> None:
-    vectors = language_model(family).embed([TEXT, "一封信"])
-    assert vectors.shape == (2, 32)
+    model = language_model(family)
+    vectors = model.embed([TEXT, "一封信"])
+    assert vectors.shape == (2, model.model.width)
+    assert model.recipe.recurrent or vectors.shape[1] == 32
     assert abs(vectors[0] - vectors[1]).max() > 1e-4
 
 

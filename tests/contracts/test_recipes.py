@@ -22,7 +22,7 @@ from plume.objectives._objective import Answers, Objective
 from plume.recipes import _catalog as catalog
 from plume.train.optimiser import make_optimiser
 
-FAMILIES = catalog.families()
+FAMILIES = catalog.networks()
 SIZES = [f"{family}/{size}" for family in FAMILIES for size in catalog.sizes(family)]
 every_family = pytest.mark.parametrize("family", FAMILIES)
 
@@ -103,10 +103,13 @@ def test_small_sizes_change_numbers_only(family: str) -> None:
     base, tiny = catalog.recipe(family), catalog.recipe(f"{family}/tiny")
     assert type(base.layout) is type(tiny.layout)
     published = [recipe.objectives for size, recipe in catalog.sizes(family).items() if size not in ("tiny", "mini", "small")]
+    if base.recurrent:  # ELMo samples fewer words
+        published = [tuple(replace(one, head=tiny.objectives[0].head) for one in objectives) for objectives in published]
+        assert type(base.network) is type(tiny.network)
+    else:
+        assert (base.transformer.norm, base.transformer.activation) == (tiny.transformer.norm, tiny.transformer.activation)
     assert tiny.objectives in published  # T5's has the output weights of version 1.1
-    assert (base.network.norm, base.network.activation, base.sharing, base.format) == (
-        tiny.network.norm, tiny.network.activation, tiny.sharing, tiny.format,
-    )  # fmt: skip
+    assert (base.sharing, base.format) == (tiny.sharing, tiny.format)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,13 +158,16 @@ def test_overfits_a_few_sentences(family: str, miniature: Any, mixture_for: Any,
     """What is hidden is drawn anew each time, so that what is learned is the text. Kinds of batch take turns, stages apart."""
     recipe = miniature(family, width=64, rows=4)
     mixture = few_rows(mixture_for(recipe))
-    model = recipe.assembly.build(recipe, vocabulary=mixture.readers[0].tokenizer.size).train()
+    tokenizer = mixture.readers[0].tokenizer
+    model = recipe.assembly.build(recipe, vocabulary=tokenizer.size).train()
     model.initialise(0)
+    model.spell(tokenizer.tokens())
     optimiser = make_optimiser(model, replace(recipe.training, peak=4e-3, decay=0.0))
     torch.manual_seed(0)
     history: dict[str, list[float]] = {objective.name: [] for objective in recipe.objectives}
     steps = mixture.steps(mixture.start(), step=0, active=range(len(recipe.kinds)), workers=0)
-    for step in itertools.islice(steps, 200 + 120 * len(recipe.kinds)):
+    patience = 3 if recipe.recurrent else 1  # what stands far back reaches them through every step between
+    for step in itertools.islice(steps, patience * (200 + 120 * len(recipe.kinds))):
         loss, losses = weighed(model, recipe.kinds[step.kind], on_cpu(step.batches[0]))
         loss.backward()
         optimiser.step()
@@ -196,6 +202,7 @@ def test_saves_and_loads_bit_equal(family: str, miniature: Any, kinds_of: Any, b
     readers = [reader for _, reader in kinds_of(recipe)]
     model = recipe.assembly.build(recipe, vocabulary=readers[0].tokenizer.size)
     model.initialise(3)
+    model.spell(readers[0].tokenizer.tokens())
     save_model(tmp_path / "model", model, readers[0].tokenizer)
     loaded, tokenizer = load_model(tmp_path / "model")
     assert loaded.recipe == recipe
@@ -211,7 +218,7 @@ def test_saves_and_loads_bit_equal(family: str, miniature: Any, kinds_of: Any, b
     assert found[0] == found[1]
 
 
-@every_family
+@pytest.mark.parametrize("family", catalog.transformers())
 def test_a_pruned_model_saves_and_loads(family: str, miniature: Any, kinds_of: Any, on_cpu: Any, batch_of: Any, tmp_path: Path) -> None:
     """Of an encoder–decoder, the encoder."""
     whole = miniature(family)
@@ -252,5 +259,5 @@ def test_starts_the_same_from_the_same_seed(family: str, miniature: Any) -> None
         model.initialise(seed)
         states.append(state_of(model))
     assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])
-    still = [name for name in states[0] if torch.equal(states[0][name], states[2][name])]
+    still = [name for name in states[0] if states[0][name].numel() and torch.equal(states[0][name], states[2][name])]
     assert [name for name in still if not (name.endswith("bias") or "norm" in name)] == []

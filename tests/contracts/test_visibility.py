@@ -17,7 +17,7 @@ from plume.nn.visibility import ranks, visible
 from plume.noise.appended import AppendedSpans
 from plume.recipes import _catalog as catalog
 
-every_family = pytest.mark.parametrize("family", catalog.families())
+every_family = pytest.mark.parametrize("family", catalog.networks())
 both_paths = pytest.mark.parametrize("gradients", [True, False], ids=["training", "inference"])  # the plain and the fused path
 TIME, VOCABULARY = 7, 60
 
@@ -62,7 +62,7 @@ def text_of(batch: Batch) -> Tensor:
     return torch.arange(time) < (time if batch.length is None else int(batch.length))
 
 
-@every_family
+@pytest.mark.parametrize("family", catalog.transformers())
 @both_paths
 def test_no_token_leaks(family: str, gradients: bool, miniature: Any, built: Any) -> None:
     recipe = miniature(family)

@@ -21,7 +21,7 @@ def golden() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("family", catalog.families())
+@pytest.mark.parametrize("family", catalog.networks())
 def test_twenty_steps(family: str, golden: ModuleType) -> None:
     expected = golden.read()
     assert family in expected, f"no golden losses: run python tests/golden/update.py {family}"

@@ -13,6 +13,9 @@ import torch
 from plume.core.part import replace
 from plume.core.seeds import Draws
 from plume.data.collate import gather
+from plume.model.recipe import Recipe
+from plume.nn.character_embedding import CharacterEmbedding
+from plume.nn.recurrent import Recurrent
 from plume.noise.spelling import Spelling
 from plume.recipes import _catalog as catalog
 from plume.text.format import Format
@@ -63,15 +66,23 @@ class FixedStore:
         self.codes = 5 + np.arange(7)  # the token of each label
 
 
+def _small(recipe: Recipe) -> Recipe:
+    training = replace(recipe.training, peak=3e-3, length=LENGTH, batch=ROWS)
+    network = recipe.network
+    if isinstance(network, Recurrent):
+        network = replace(network, width=32, projection=network.projection and 16, output=network.output and 16, dropout=0.1)
+        embedding = replace(recipe.embedding, width=16, dropout=0.1)
+        if isinstance(embedding, CharacterEmbedding):
+            embedding = replace(embedding, characters=replace(embedding.characters, projection=16))
+        return replace(recipe, embedding=embedding, network=network, training=training)
+    network = replace(recipe.transformer, width=32, heads=4, feed_forward=64, dropout=0.1, attention_dropout=0.1)
+    embedding = replace(recipe.embedding, width=min(recipe.embedding.width, 32), dropout=0.1)
+    return replace(recipe, embedding=embedding, network=network, training=training)
+
+
 def losses(family: str) -> list[float]:
     """The weighted loss of each step, with dropout on; kinds of batch take turns."""
-    recipe = catalog.recipe(f"{family}/tiny")
-    recipe = replace(
-        recipe,
-        embedding=replace(recipe.embedding, width=min(recipe.embedding.width, 32), dropout=0.1),
-        network=replace(recipe.network, width=32, heads=4, feed_forward=64, dropout=0.1, attention_dropout=0.1),
-        training=replace(recipe.training, peak=3e-3, length=LENGTH, batch=ROWS),
-    )
+    recipe = _small(catalog.recipe(f"{family}/tiny"))
     generator = np.random.default_rng(12)
     tokenizer: Any = FixedTokenizer(recipe.format)
     special = np.isin(np.arange(tokenizer.size), tokenizer.special_ids)
@@ -84,6 +95,7 @@ def losses(family: str) -> list[float]:
         readers.append((kind, store, reader, plan))
     model = recipe.assembly.build(recipe, vocabulary=tokenizer.size)
     model.initialise(13)
+    model.spell([f"w{number}" for number in range(tokenizer.size)])
     optimiser = make_optimiser(model, recipe.training)
     torch.manual_seed(14)
     found = []
@@ -112,7 +124,7 @@ def read() -> dict[str, list[float]]:
 def main() -> None:
     torch.set_num_threads(1)
     known = read()
-    for family in sys.argv[1:] or catalog.families():
+    for family in sys.argv[1:] or catalog.networks():
         known[family] = losses(family)
     LOSSES.write_text("".join(f"{name}: {' '.join(f'{value:.6f}' for value in known[name])}\n" for name in sorted(known)), encoding="utf-8")
 

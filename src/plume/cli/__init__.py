@@ -11,7 +11,22 @@ from plume._version import __version__
 from plume.core.errors import PlumeError
 
 # In the order of use, which is also the order of --help.
-COMMANDS = ("doctor", "recipes", "show", "tasks", "pretrain", "fill", "generate", "score", "embed", "import", "export")
+COMMANDS = (
+    "doctor",
+    "recipes",
+    "show",
+    "tasks",
+    "pretrain",
+    "fill",
+    "generate",
+    "score",
+    "embed",
+    "neighbours",
+    "eval",
+    "map",
+    "import",
+    "export",
+)
 
 app = typer.Typer(
     name="plume",

@@ -12,11 +12,14 @@ import typer
 def run(
     model: Annotated[Path, typer.Argument(help="A model directory.")],
     texts: Annotated[list[str], typer.Argument(help="One or more texts.")],
-    pooling: Annotated[str, typer.Option(help="mean, first, last or max.")] = "mean",
-    layer: Annotated[int, typer.Option(help="-1 the last, 0 the embeddings.")] = -1,
+    pooling: Annotated[
+        str | None, typer.Option(help="mean, first, last or max; of word vectors mean or sif.  [default: as the family is meant to be]")
+    ] = None,
+    layer: Annotated[int | None, typer.Option(help="Of a network: -1 the last, 0 the embeddings.  [default: -1]")] = None,
 ) -> None:
     """One vector a text, as JSON lines."""
     import plume
 
-    for text, vector in zip(texts, plume.load(model).embed(texts, pooling=pooling, layer=layer), strict=True):
+    given = {name: value for name, value in (("pooling", pooling), ("layer", layer)) if value is not None}
+    for text, vector in zip(texts, plume.load(model).embed(texts, **given), strict=True):
         print(json.dumps({"text": text, "vector": [round(float(value), 6) for value in vector]}, ensure_ascii=False))

@@ -18,7 +18,9 @@ def run(
         typer.Option(help="Text or JSONL (families on pairs: .tsv, or two aligned files), plain or .gz, or a folder; may be repeated."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="The model directory to make.")] = None,
-    budget: Annotated[str | None, typer.Option(help="10m, 2h, 500steps, 5e6tokens or 1e14flops.  [default: 10m]")] = None,
+    budget: Annotated[
+        str | None, typer.Option(help="10m, 2h, 500steps, 5e6tokens or 1e14flops.  [default: 10m; word vectors: their epochs]")
+    ] = None,
     resume: Annotated[Path | None, typer.Option(help="Go on with this run; with --budget, up to a new total.")] = None,
     objective: Annotated[
         list[str] | None,
@@ -36,6 +38,9 @@ def run(
     precision: Annotated[str, typer.Option(help="auto, fp32, bf16 or fp16.")] = "auto",
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, mps.")] = "auto",
     workers: Annotated[int, typer.Option(help="Threads that prepare batches.")] = 1,
+    threads: Annotated[
+        int | None, typer.Option(help="Of word vectors; with one, the same seed gives the same bits.  [default: all]")
+    ] = None,
     save_every: Annotated[str, typer.Option(help="How often to write a checkpoint, as a budget.")] = "5m",
     log_every: Annotated[int, typer.Option(help="Steps between two lines of train/metrics.jsonl.")] = 10,
     shard: Annotated[bool, typer.Option("--fsdp", help="Under torchrun: spread parameters over the processes (FSDP).")] = False,
@@ -44,23 +49,27 @@ def run(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing while training.")] = False,
 ) -> None:
     """Pre-train a family on your own text. Ctrl-C saves and leaves; --resume goes on."""
+    from plume import api
     from plume.core.errors import PlumeError
-    from plume.train import pretrain as runs
-    from plume.train.budget import Budget
-    from plume.train.settings import make_settings
+    from plume.train.pretrain import say_goodbye
 
     if resume is not None:
         if recipe is not None or corpus or out is not None or set_ or objective or lexicon is not None:
             raise PlumeError("--resume takes the run's own recipe, corpus and settings: give only --budget with it.")
-        finished = runs.resume(resume, budget=None if budget is None else Budget.parse(budget), quiet=quiet)
-    else:
-        if recipe is None or not corpus or out is None:
-            raise PlumeError("Say what to train, on what, and where to: plume pretrain bert/tiny --corpus corpus.txt --out runs/bert")
-        settings = make_settings(
-            recipe, corpus=corpus, budget=budget or "10m", objectives=objective or [], overrides=set_ or [], seed=seed,
-            tokenizer=tokenizer, init=init, lexicon=lexicon, accumulate=accumulate,
-            precision=precision, device=device, workers=workers, save_every=save_every, log_every=log_every, shard=shard, recompute=recompute,
-            tensorboard=tensorboard,
-        )  # fmt: skip
-        finished = runs.start(settings, out, quiet=quiet)
-    runs.say_goodbye(finished, quiet=quiet)
+        stopped = api.go_on(resume, budget=budget, quiet=quiet)
+        say_goodbye(resume, stopped, quiet=quiet)
+        return
+    if recipe is None or not corpus or out is None:
+        raise PlumeError("Say what to train, on what, and where to: plume pretrain bert/tiny --corpus corpus.txt --out runs/bert")
+    # What was left as it is, is not passed on: word vectors have no use for most of it, and say so where it is given.
+    given = {
+        "tokenizer": tokenizer, "init": init, "lexicon": lexicon, "accumulate": accumulate if accumulate != 1 else None,
+        "precision": precision if precision != "auto" else None, "device": device if device != "auto" else None,
+        "workers": workers if workers != 1 else None, "log_every": log_every if log_every != 10 else None, "shard": shard or None,
+        "recompute": recompute or None, "tensorboard": tensorboard or None, "threads": threads,
+    }  # fmt: skip
+    stopped = api.start(
+        recipe, corpus=corpus, out=out, budget=budget, objectives=objective or [], overrides=set_ or [], seed=seed, save_every=save_every,
+        quiet=quiet, **{name: value for name, value in given.items() if value is not None},
+    )  # fmt: skip
+    say_goodbye(out, stopped, quiet=quiet)

@@ -16,25 +16,16 @@ def run(family: Annotated[str | None, typer.Argument(help="Only this family, wit
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     if family is not None:
-        for column in ("recipe", "width", "depth", "heads", "embedding", "vocabulary", "length", "parameters"):
+        rows = {f"{family}/{size}": catalog.figures(recipe) for size, recipe in catalog.declarations(family).items()}
+        for column in ("recipe", *next(iter(rows.values()))):
             table.add_column(column, justify="left" if column == "recipe" else "right")
-        for size, recipe in catalog.sizes(family).items():
-            network = recipe.network
-            cells = (
-                network.width,
-                network.depth,
-                network.heads,
-                recipe.embedding.width,
-                recipe.tokenizer.vocabulary,
-                recipe.training.length,
-            )
-            table.add_row(f"{family}/{size}", *[f"{cell:,}" for cell in cells], f"{catalog.parameters(recipe):,}")
+        for name, figures in rows.items():
+            table.add_row(name, *[f"{figure:,}" for figure in figures.values()])
     else:
         for column in ("family", "what it is", "objectives", "sizes", "paper"):
             table.add_column(column, overflow="fold")
         for name in catalog.families():
-            sizes = catalog.sizes(name)
+            sizes = catalog.declarations(name)
             base = sizes["base"]
-            objectives = ", ".join(objective.name for objective in base.objectives)
-            table.add_row(name, base.title, objectives, " ".join(sizes), base.paper)
+            table.add_row(name, base.title, ", ".join(catalog.learns(base)), " ".join(sizes), base.paper)
     Console().print(table)

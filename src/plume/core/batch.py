@@ -52,6 +52,8 @@ class Batch:
     query: Array | None = None  # [B, M] the tokens that a query stream shows at the positions read; None: it shows nothing
     labels: dict[str, Target] = field(default_factory=dict)  # by objective
     source: Batch | None = None  # what the encoder reads, where this is a decoder's batch
+    backward: Array | None = None  # [B] rows whose tokens stand in the reversed order of the text (ELMo's second direction); None: none
+    unseen: Array | None = None  # [U, C] characters of words that the vocabulary lacks; their ids follow its last
     stream: int | None = None  # these rows go on where the last batch of the same stream ended: there is memory to use
     begins: bool = False  # … but not here: the stream starts anew
 
@@ -77,5 +79,6 @@ class Encoded:
     last: Array  # [B, T or M, D]
     source: Batch | None = None  # what the encoder read, where this is a decoder's
     read: Array | None = None  # [B, S, D] and what it made of it, for heads that copy
+    state: tuple[Any, ...] = ()  # of each layer of a recurrent encoder, after its last token
     layers: tuple[Array, ...] = ()  # embedding output and each block's, kept on demand
     attention: tuple[Array, ...] = ()  # [B, H, T, T] a block, kept on demand

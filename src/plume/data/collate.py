@@ -70,7 +70,11 @@ def gather(store: Store, plan: Plan, index: Array, frame: Frame, special_ids: ND
     text = np.maximum(text_of - 1, 0)[piece]
     padding = column >= length[:, None]
     is_text = np.array([p is None for p in pieces])[piece] & ~padding
-    there = np.where(is_text, start[row, text] + column - begin[row, piece], 0)
+    within = column - begin[row, piece]
+    backward = None if plan.backward is None else plan.backward[index]
+    there = np.where(is_text, start[row, text] + within, 0)
+    if backward is not None:
+        there = np.where(is_text & backward[:, None], end[row, text] - 1 - within, there)
     tokens = np.where(is_text, store.tokens[there], np.array([frame.pad if p is None else p for p in pieces])[piece])
     tokens = np.where(padding, frame.pad, tokens).astype(np.int64)
     if plan.first is not None:
@@ -86,6 +90,7 @@ def gather(store: Store, plan: Plan, index: Array, frame: Frame, special_ids: ND
         sentence=_sentences(store, there, special) if frame.sentences else None,
         units={kind: ~is_text | begins[there] for kind, begins in store.units.items()},
         label=None if plan.label is None else plan.label[index],
+        backward=backward,
     )
 
 
@@ -161,6 +166,7 @@ class Collator:
             within=aim.within,
             segment=self._numbered(segment, aim.shown.shape),
             labels=labels,
+            backward=rows.backward,
             source=self._source(aim),
         )
 

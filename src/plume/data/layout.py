@@ -33,6 +33,7 @@ class Plan:
     label: NDArray[np.int64] | None = None  # [n]
     language: NDArray[np.int64] | None = None  # [n, S]
     first: NDArray[np.int64] | None = None  # [n] a token that stands before everything: the control code
+    backward: NDArray[np.bool_] | None = None  # [n] read from its end to its start
 
     def __len__(self) -> int:
         return len(self.start)

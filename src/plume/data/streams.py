@@ -20,8 +20,11 @@ class Streams(Layout):
     """The corpus as parallel streams, one for each row of a batch (Transformer-XL, arXiv:1901.02860, §3.2).
 
     Stream b is the b-th of `rows` equal parts of the corpus. Batch t is the rows from t · `rows` on: of each stream the next `room` tokens,
-    and one more to predict. The last batch is shorter where the parts end; at most `rows` - 1 tokens of the corpus are left over.
+    and one more to predict. The last batch is shorter where the parts end; at most `rows` - 1 tokens of the corpus are left over. With
+    `backward`, the second half of the streams is read from its end to its start (ELMo, for its second direction).
     """
+
+    backward: bool = False
 
     @property
     def wrapped(self) -> bool:
@@ -36,7 +39,12 @@ class Streams(Layout):
         begin = np.arange(0, size - 1, room)  # in a stream
         start = begin[:, None] + size * np.arange(rows)  # [steps, rows]
         end = start + np.minimum(room + 1, size - begin)[:, None]
-        return Plan(start=start.reshape(-1, 1), end=end.reshape(-1, 1))
+        if not self.backward:
+            return Plan(start=start.reshape(-1, 1), end=end.reshape(-1, 1))
+        turned = np.arange(rows) >= (rows + 1) // 2
+        mirror = size * (2 * np.arange(rows) + 1)  # the sum of a stream's first and last bound
+        start, end = np.where(turned, mirror - end, start), np.where(turned, mirror - start, end)
+        return Plan(start=start.reshape(-1, 1), end=end.reshape(-1, 1), backward=np.tile(turned, len(begin)))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,6 +18,7 @@ class Dims:
     width: int
     token: nn.Embedding  # for tied output weights
     pooler: nn.Module | None = None
+    characters: Tensor | None = None  # [V, C] of each word, where the vocabulary is spelled
 
 
 @dataclass(frozen=True, kw_only=True)

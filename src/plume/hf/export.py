@@ -47,7 +47,7 @@ def export(model: Model, tokenizer: Tokenizer, out: Path) -> None:
     bridge = catalog.bridge(recipe)
     if bridge is None:
         raise PlumeError(f"{recipe.name} has no counterpart in transformers, so it cannot be exported to it.")
-    if recipe.network.pruned:
+    if recipe.transformer.pruned:
         raise PlumeError("This model's heads are pruned, and transformers no longer knows pruned models: export the unpruned one.")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise PlumeError(f"{out} exists already: choose another --out.")

@@ -132,9 +132,9 @@ def _add_second(recipe: Recipe, second: Bridge, folder: Path, state: State) -> R
         if name in state and not torch.equal(state[name], value):
             raise PlumeError(f"{folder}: {name} is not shared with the discriminator; plume trains them as one (arXiv:2003.10555 §3.2).")
         state[name] = value
-    found = second.from_config(config).network
-    assembly = GeneratorDiscriminator(fraction=found.width / recipe.network.width)
-    if assembly.generator(recipe.network) != replace(recipe.network, width=found.width, heads=found.heads, feed_forward=found.feed_forward):
+    found = second.from_config(config).transformer
+    assembly = GeneratorDiscriminator(fraction=found.width / recipe.transformer.width)
+    if assembly.generator(recipe.transformer) != replace(recipe.transformer, width=found.width, heads=found.heads, feed_forward=found.feed_forward):
         assembly = replace(assembly, heads=found.heads, feed_forward=found.feed_forward)
     return replace(recipe, assembly=assembly)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from plume.core.part import Part, replace
+from plume.nn.conditional_gru import Conditioning
 from plume.nn.stack import Transformer
 
 if TYPE_CHECKING:
@@ -36,6 +37,11 @@ class Assembly(Part):
         """Can that stream go on with a text, at a place that nothing marks?"""
         return False
 
+    @property
+    def directions(self) -> int:
+        """How many recurrent networks read the text, each from its side."""
+        return 1
+
     def build(self, recipe: Recipe, *, vocabulary: int) -> Model:
         raise NotImplementedError
 
@@ -46,8 +52,9 @@ class OneNetwork(Assembly):
 
     def build(self, recipe: Recipe, *, vocabulary: int) -> Model:
         from plume.model.model import Model
+        from plume.model.recurrent import RecurrentModel
 
-        return Model(recipe, vocabulary=vocabulary)
+        return (RecurrentModel if recipe.recurrent else Model)(recipe, vocabulary=vocabulary)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +79,7 @@ class GeneratorDiscriminator(Assembly):
     def build(self, recipe: Recipe, *, vocabulary: int) -> Model:
         from plume.model.electra import Electra
 
-        return Electra(recipe, vocabulary=vocabulary, generator=self.generator(recipe.network))
+        return Electra(recipe, vocabulary=vocabulary, generator=self.generator(recipe.transformer))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +98,57 @@ class EncoderDecoder(Assembly):
     def build(self, recipe: Recipe, *, vocabulary: int) -> Model:
         from plume.model.encoder_decoder import EncoderDecoderModel
 
-        return EncoderDecoderModel(recipe, vocabulary=vocabulary, decoder=self.decoder(recipe.network))
+        return EncoderDecoderModel(recipe, vocabulary=vocabulary, decoder=self.decoder(recipe.transformer))
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoDirections(Assembly):
+    """ELMo (arXiv:1802.05365 §3.1): two recurrent networks, one for each direction; what they read and predict with is shared."""
+
+    @property
+    def directions(self) -> int:
+        return 2
+
+    def build(self, recipe: Recipe, *, vocabulary: int) -> Model:
+        from plume.model.bilm import BiLM
+
+        return BiLM(recipe, vocabulary=vocabulary)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttentionalDecoder(Assembly):
+    """CoVe (arXiv:1708.00107 §3): recurrent layers that read both ways, and a recurrent decoder as wide as both that attends to them."""
+
+    dropout: float = 0.2
+
+    @property
+    def decodes(self) -> bool:
+        return True
+
+    def build(self, recipe: Recipe, *, vocabulary: int) -> Model:
+        from plume.model.recurrent_decoders import CoVeModel
+        from plume.nn.recurrent_attention import AttentionDecoder
+
+        decoder = AttentionDecoder(width=2 * recipe.network.output_width, depth=recipe.network.depth, dropout=self.dropout)
+        return CoVeModel(recipe, vocabulary=vocabulary, decoder=decoder)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NeighbourDecoders(Assembly):
+    """Skip-Thought (arXiv:1506.06726 §2.1): a recurrent encoder, and for each objective a decoder that knows its last state only."""
+
+    conditioning: Conditioning = Conditioning.GATES
+
+    @property
+    def decodes(self) -> bool:
+        return True
+
+    def build(self, recipe: Recipe, *, vocabulary: int) -> Model:
+        from plume.model.recurrent_decoders import SkipThoughtModel
+        from plume.nn.conditional_gru import VectorDecoder
+
+        decoder = VectorDecoder(width=recipe.network.width, conditioning=self.conditioning)
+        return SkipThoughtModel(recipe, vocabulary=vocabulary, decoder=decoder)
 
 
 class QueryStart(enum.StrEnum):

@@ -92,4 +92,5 @@ def load_model(folder: Path) -> tuple[Model, Tokenizer]:
         raise PlumeError(f"{folder / TOKENIZER} has {tokenizer.size} tokens, the model only {vocabulary}: they are not of the same run.")
     model = recipe.assembly.build(recipe, vocabulary=vocabulary)
     load_weights(model, state, folder / WEIGHTS)
+    model.spell(tokenizer.tokens())
     return model.eval(), tokenizer

@@ -12,7 +12,6 @@ from torch import Tensor
 from plume.core.batch import Batch, Order
 from plume.core.errors import PlumeError
 from plume.model.abilities import Abilities
-from plume.model.encoder_decoder import EncoderDecoderModel
 from plume.model.generate import Written, beam_search
 from plume.model.kinds import BatchKind
 from plume.model.writers import DecoderWriter, SpanWriter
@@ -96,7 +95,6 @@ def _fill_spans(can: Abilities, kind: BatchKind, text: str, top: int) -> list[li
 
 def _fill_sentinels(can: Abilities, kind: BatchKind, text: str, top: int) -> list[list[Blank]]:
     """T5: each blank is a sentinel, and the decoder writes the sentinels with what they stand for."""
-    assert isinstance(can.model, EncoderDecoderModel), "only an encoder–decoder has a decoder"
     names = can.tokenizer.format.sentinel_tokens()
     count = 0
 
@@ -145,7 +143,6 @@ def _span(can: Abilities, guess: Written, number: int, sentinels: list[int | Non
 
 def _rewritten(can: Abilities, kind: BatchKind, text: str, top: int) -> list[list[Blank]]:
     """A decoder that writes the whole text anew (BART), the missing sentences (PEGASUS), or the span at its place (MASS)."""
-    assert isinstance(can.model, EncoderDecoderModel), "only an encoder–decoder has a decoder"
     frame = _with_blanks(can, text)
     first = frame.index(can.mask)
     last = len(frame) - frame[::-1].index(can.mask)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -57,34 +57,37 @@ class LanguageModel:
         return Abilities(self.model, self.tokenizer)
 
     def embed(
-        self, texts: str | Sequence[str], *, pooling: Pooling | str = Pooling.MEAN, layer: int = -1, batch: int = 32
+        self, texts: str | Sequence[str], *, pooling: Pooling | str | None = None, layer: int = -1, batch: int = 32
     ) -> NDArray[np.float32]:
-        """[N, D] one vector a text, from the given layer (-1 the last, 0 the embeddings)."""
-        pool = _pooling(pooling)
+        """[N, D] one vector a text, from the given layer (-1 the last, 0 the embeddings); pooled as the family is meant to be, if not said."""
+        pool = self.model.pooling if pooling is None else _pooling(pooling)
         texts = _texts(texts)
         depth = self.recipe.network.depth
         if not -depth - 1 <= layer <= depth:
             raise PlumeError(f"There is no layer {layer}: this model has layers 0 (embeddings) to {depth}.")
-        found = np.zeros((len(texts), self.recipe.network.width), np.float32)
+        found: dict[int, NDArray[np.float32]] = {}
         for rows, made in self._batches(texts, batch):
             encoded = self.model.encode(made, keep_layers=True)
-            found[rows] = pool(encoded.layers[layer], self._lengths(made)).float().cpu().numpy()
-        return found
+            pooled = pool(encoded.layers[layer], self._lengths(made)).float().cpu().numpy()
+            found |= dict(zip(rows.tolist(), pooled, strict=True))
+        return np.stack([found[row] for row in range(len(texts))]) if texts else np.zeros((0, self.model.width), np.float32)
 
     def hidden(self, texts: str | Sequence[str], *, attention: bool = False) -> list[Hidden]:
         """All layers of each text, and the attention of every head if asked."""
         results: list[Hidden] = []
         for text in _texts(texts):
-            ids = self._wrapped([text])[0]
-            encoded = self._encode_one(ids, attention=attention)
+            (ids,), unseen = self._wrapped([text])
+            encoded = self._encode_one(ids, unseen, attention=attention)
             layers = [layer[0].float().cpu().numpy() for layer in encoded.layers]
             maps = [probability[0].float().cpu().numpy() for probability in encoded.attention]
-            results.append(Hidden(tokens=[self.tokenizer.token(number) for number in ids], layers=layers, attention=maps))
+            known = self.model.vocabulary
+            tokens = [self.tokenizer.token(number) if number < known else unseen[number - known] for number in ids]
+            results.append(Hidden(tokens=tokens, layers=layers, attention=maps))
         return results
 
     @torch.inference_mode()
-    def _encode_one(self, ids: list[int], *, attention: bool) -> Encoded:
-        batch = self._batch(torch.tensor([ids], device=self.device), None)
+    def _encode_one(self, ids: list[int], unseen: list[str], *, attention: bool) -> Encoded:
+        batch = replace(self._batch(torch.tensor([ids], device=self.device), None), unseen=self.model.spelling(unseen))
         return self.model.encode(batch, keep_layers=True, record_attention=attention)
 
     @torch.inference_mode()
@@ -123,17 +126,35 @@ class LanguageModel:
         """
         return [score(self.abilities, text, source=source, memory=memory, batch=batch) for text in _texts(texts)]
 
-    def _wrapped(self, texts: Sequence[str]) -> list[list[int]]:
-        """Framed and, where a text is longer than the model reads, cut at the end of what it can read."""
+    def _wrapped(self, texts: Sequence[str]) -> tuple[list[list[int]], list[str]]:
+        """Framed and, where a text is longer than the model reads, cut at the end of what it can read; and the words with ids of their own."""
         specials = sum(piece != "A" for piece in self.tokenizer.format.single)
         longest = self.recipe.positions.longest
         room = None if longest is None else longest - specials
-        framed = [self.abilities.frame(ids[:room]) for ids in self.tokenizer.encode(list(texts))]
-        return [ids or [self.tokenizer.separator] for ids in framed]  # a decoder frames an empty text as nothing
+        rows, unseen = self._ids(texts)
+        framed = [self.abilities.frame(ids[:room]) for ids in rows]
+        return [ids or [self.tokenizer.separator] for ids in framed], unseen  # a decoder frames an empty text as nothing
+
+    def _ids(self, texts: Sequence[str]) -> tuple[list[list[int]], list[str]]:
+        """Where the model reads the characters of words, those that the vocabulary lacks get ids behind it."""
+        if not self.model.spells:
+            return self.tokenizer.encode(list(texts)), []
+        unseen: dict[str, int] = {}
+        rows = []
+        for text, pieces in zip(texts, self.tokenizer.encode_pieces(list(texts)), strict=True):
+            words = [text[start:end] for start, end in zip(pieces.start.tolist(), pieces.end.tolist(), strict=True)]
+            rows.append(
+                [
+                    unseen.setdefault(word, self.model.vocabulary + len(unseen)) if number == self.tokenizer.unknown else number
+                    for word, number in zip(words, pieces.ids.tolist(), strict=True)
+                ]
+            )
+        return rows, list(unseen)
 
     def _batches(self, texts: Sequence[str], size: int) -> Iterator[tuple[NDArray[np.int64], Batch]]:
         """Texts of like length together, so that little is padded; rows say which texts they are."""
-        ids = self._wrapped(texts)
+        ids, unseen = self._wrapped(texts)
+        spelling = self.model.spelling(unseen)
         order = np.argsort([len(row) for row in ids], kind="stable")
         with torch.inference_mode():
             for first in range(0, len(order), size):
@@ -143,7 +164,8 @@ class LanguageModel:
                 for place, row in enumerate(rows):
                     tokens[place, : len(ids[row])] = torch.tensor(ids[row])
                 padded = bool((length < tokens.shape[1]).any())
-                yield rows, self._batch(tokens.to(self.device), length.to(self.device) if padded else None)
+                made = self._batch(tokens.to(self.device), length.to(self.device) if padded else None)
+                yield rows, replace(made, unseen=spelling)
 
     def _batch(self, tokens: Tensor, length: Tensor | None) -> Batch:
         """Read as the model was trained to: both ways wherever it can, else left to right or right to left."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +17,7 @@ from plume.model.recipe import Recipe
 from plume.nn.attention import Sight
 from plume.nn.block import BlockCache
 from plume.nn.embedding import EmbeddingModule, positions_of
-from plume.nn.pooling import Pooler
+from plume.nn.pooling import Pooler, Pooling
 from plume.nn.positions.scheme import PositionModule
 from plume.nn.stack import Stack, Transformer, initialise
 from plume.nn.visibility import Mask, mask_of
@@ -30,18 +31,35 @@ class Model(nn.Module):
     by stream; they belong to a run and not to the model.
     """
 
+    pooling = Pooling.MEAN  # how one vector is made of a text's, unless it is asked for otherwise
+
     def __init__(self, recipe: Recipe, *, vocabulary: int) -> None:
         super().__init__()
         self.recipe = recipe
-        width, network = recipe.embedding.width, recipe.network
-        orders = {Order.FULL if kind.noise.target.decoder else kind.noise.order for kind in recipe.kinds}  # an encoder reads both ways
-        self.embedding = recipe.embedding.build(vocabulary=vocabulary, positions=self._positions(network, causal=orders == {Order.CAUSAL}))
-        self.stack = network.build(embedding_width=width, sharing=recipe.sharing)
-        self.pooler = Pooler(network.width) if recipe.pooler else None
+        self._build_body(vocabulary)
+        self.pooler = Pooler(recipe.network.output_width) if recipe.pooler else None
         self.memory = recipe.memory
         self.memories: dict[int, States] = {}
         self.heads = nn.ModuleDict({one.name: self._head(one) for one in recipe.objectives if one.head_of is None})
         self._head_names = {objective.name: objective.head_of or objective.name for objective in recipe.objectives}
+
+    def _build_body(self, vocabulary: int) -> None:
+        recipe, network = self.recipe, self.recipe.transformer
+        orders = {Order.FULL if kind.noise.target.decoder else kind.noise.order for kind in recipe.kinds}  # an encoder reads both ways
+        self.embedding = recipe.embedding.build(vocabulary=vocabulary, positions=self._positions(network, causal=orders == {Order.CAUSAL}))
+        self.stack = network.build(embedding_width=recipe.embedding.width, sharing=recipe.sharing)
+
+    def spell(self, words: Sequence[str]) -> None:
+        """Told the tokens in the order of their ids, by whoever builds it with a tokeniser. Most families do not look into words."""
+
+    @property
+    def spells(self) -> bool:
+        """Does it read the characters of words, also of words that the vocabulary lacks?"""
+        return False
+
+    def spelling(self, words: Sequence[str]) -> Tensor | None:
+        """For `Batch.unseen`."""
+        return None
 
     def _positions(self, network: Transformer, *, causal: bool = False) -> PositionModule:
         recipe = self.recipe
@@ -50,7 +68,7 @@ class Model(nn.Module):
         )
 
     def _head(self, objective: Objective) -> HeadModule:
-        return objective.head.build(Dims(width=self.recipe.network.width, token=self.embedding.token, pooler=self.pooler))
+        return objective.head.build(Dims(width=self.recipe.network.output_width, token=self.embedding.token, pooler=self.pooler))
 
     def head(self, name: str) -> HeadModule:
         """The one that answers this objective, its own or another's."""
@@ -61,7 +79,7 @@ class Model(nn.Module):
     def initialise(self, seed: int) -> None:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            initialise(self, self.recipe.network.initial_range)
+            initialise(self, self.recipe.transformer.initial_range)
             for part in self.modules():
                 if isinstance(part, Stack | EmbeddingModule):
                     part.initialise()
@@ -69,6 +87,11 @@ class Model(nn.Module):
     @property
     def vocabulary(self) -> int:
         return self.embedding.token.num_embeddings
+
+    @property
+    def width(self) -> int:
+        """Of what `encode` makes of a token."""
+        return self.recipe.network.output_width
 
     def new_cache(self) -> list[BlockCache]:
         """An empty cache for generation, one for each block that writes."""
@@ -95,6 +118,10 @@ class Model(nn.Module):
     def token_states(self, batch: Batch) -> Encoded:
         """What the head that predicts tokens reads: here the one network's output."""
         return self.encode(batch)
+
+    def decode(self, batch: Batch, read: Encoded, *, cache: list[Any] | None = None) -> Encoded:
+        """Run the decoder over its own tokens and what the encoder made of `batch.source`."""
+        raise PlumeError(f"{self.recipe.name} has no decoder.")
 
     def _run(
         self,

@@ -18,7 +18,9 @@ from plume.model.kinds import BatchKind, batch_kinds
 from plume.model.memory import Memory
 from plume.model.schedule import Linear, Schedule
 from plume.nn.embedding import Embedding
-from plume.nn.positions.scheme import PositionScheme
+from plume.nn.network import Network
+from plume.nn.positions.scheme import NoPositions, PositionScheme
+from plume.nn.recurrent import Recurrent
 from plume.nn.stack import Sharing, Transformer
 from plume.noise.noise import Noise
 from plume.objectives._objective import Objective
@@ -40,10 +42,14 @@ class Training(Part):
     epsilon: float = 1e-6
     decay: float = 0.01
     clip: float = 1.0  # 0: never
+    layer_decay: float = 1.0  # each layer learns at this share of the rate of the one above it (ULMFiT §3.2: 1/2.6)
+    thaw: float = 0.0  # over this first share of the run, layers join one after the other, the last one first (ULMFiT §3.3)
 
     def __post_init__(self) -> None:
         if self.length < 1 or self.batch < 1:
             raise PlumeError(f"Training needs rows of tokens and a batch of rows, not {self.length} and {self.batch}.")
+        if not 0 < self.layer_decay <= 1 or not 0 <= self.thaw <= 1:
+            raise PlumeError(f"layer_decay={self.layer_decay} lies above 0 and up to 1, thaw={self.thaw} is a share of the run.")
 
 
 _checked: ContextVar[bool] = ContextVar("checked", default=True)
@@ -69,7 +75,7 @@ class Recipe(Part):
     format: Format
     embedding: Embedding
     positions: PositionScheme
-    network: Transformer
+    network: Network
     layout: Layout
     objectives: tuple[Objective, ...]
     training: Training
@@ -104,6 +110,17 @@ class Recipe(Part):
             raise PlumeError(f"{self.name}/{self.size} has no pre-training objective: it was imported without its heads.")
         return self.kinds[0].noise
 
+    @property
+    def transformer(self) -> Transformer:
+        """The network, of a recipe whose network is one."""
+        if not isinstance(self.network, Transformer):
+            raise PlumeError(f"{self.name}/{self.size} is no Transformer: its network is a {type(self.network).__name__}.")
+        return self.network
+
+    @property
+    def recurrent(self) -> bool:
+        return isinstance(self.network, Recurrent)
+
     def _problems(self) -> list[str]:
         found = []
         names = [objective.name for objective in self.objectives]
@@ -113,14 +130,14 @@ class Recipe(Part):
         longest = self.positions.longest
         if longest is not None and self.training.length > longest:
             found.append(f"rows of {self.training.length} tokens, but positions only up to {longest}.")
-        if self.positions.per_head and (self.assembly.generates or any(self.network.pruned)):
+        if self.positions.per_head and (self.assembly.generates or (isinstance(self.network, Transformer) and any(self.network.pruned))):
             what = "a generator with other heads" if self.assembly.generates else "pruned heads"
             found.append(f"{type(self.positions).__name__} positions belong to heads, and do not fit {what}.")
-        unequal = self.embedding.width != self.network.width
+        unequal = self.embedding.width != self.network.output_width
         for objective in self.objectives:
             if unequal and objective.head.needs_equal_widths and not self.assembly.generates:
                 found.append(
-                    f"{objective.name} holds states of width {self.network.width} against token vectors of width {self.embedding.width}; "
+                    f"{objective.name} holds states of width {self.network.output_width} against token vectors of width {self.embedding.width}; "
                     "set its head.transform=True."
                 )
         for kind in self.kinds:
@@ -135,6 +152,7 @@ class Recipe(Part):
                 found.append(f"{kind.name} shows a mask, and the format has no mask token; set format.mask.")
             if kind.noise.corrupt.shows_sentinels and not self.format.sentinels:
                 found.append(f"{kind.name} shows sentinels, and the format has none; set format.sentinels=100.")
+        found += self._recurrent_problems()
         found += self._memory_problems()
         if self.memory is not None and not all(kind.layout.sequential for kind in self.kinds):
             found.append("memory needs rows that go on from batch to batch; set layout=Streams().")
@@ -151,6 +169,26 @@ class Recipe(Part):
         for objective in self.objectives:
             if objective.name not in used:
                 found.append(f"{objective.name} finds no batch that carries its answers; {objective.needs()}.")
+        return found
+
+    def _recurrent_problems(self) -> list[str]:
+        found = []
+        turned = [kind.name for kind in self.kinds if getattr(kind.layout, "backward", False)]
+        if turned and self.assembly.directions < 2:
+            found.append(f"{turned[0]}: half of the rows run backwards, and no network reads them; set assembly=TwoDirections().")
+        if not self.recurrent:
+            if self.assembly.directions > 1:
+                found.append("two directions are read by recurrent networks; a Transformer sees both sides by itself.")
+            return found
+        if not isinstance(self.positions, NoPositions):
+            found.append("a recurrent network knows the order of tokens by reading them; set positions=NoPositions().")
+        if self.assembly.directions > 1 and len(turned) < len(self.kinds):
+            found.append("one of the two directions would have nothing to read; set layout=Streams(backward=True).")
+        if self.memory is not None:
+            found.append("a recurrent network carries its state on by itself; leave memory out.")
+        for kind in self.kinds:
+            if not kind.noise.target.decoder and (kind.noise.order is not Order.CAUSAL or kind.noise.corrupt.shows_mask):
+                found.append(f"{kind.name} sees both sides of what it predicts, and a recurrent network reads from one end to the other.")
         return found
 
     def _memory_problems(self) -> list[str]:

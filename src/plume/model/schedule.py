@@ -90,3 +90,22 @@ class InverseSquareRoot(Schedule):
 
     def after(self, progress: float) -> float:
         return math.sqrt(self.warmup / (self.warmup + progress * (1 - self.warmup)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SlantedTriangular(Schedule):
+    """Up to the peak in a short rise, then a long straight way down to 1/`ratio` of it, where the rise begins too (ULMFiT, arXiv:1801.06146 §3.2).
+
+    >>> [round(SlantedTriangular().factor(progress), 3) for progress in (0.0, 0.05, 0.1, 0.55, 1.0)]
+    [0.031, 0.516, 1.0, 0.516, 0.031]
+    """
+
+    warmup: float = 0.1  # cut_frac
+    ratio: float = 32.0
+
+    def factor(self, progress: float) -> float:
+        share = progress / self.warmup if progress < self.warmup else self.after(min((progress - self.warmup) / (1 - self.warmup), 1.0))
+        return (1 + share * (self.ratio - 1)) / self.ratio
+
+    def after(self, progress: float) -> float:
+        return 1.0 - progress

@@ -12,7 +12,6 @@ from plume.core.errors import PlumeError
 from plume.core.part import replace
 from plume.heads.head import HeadModule, precise
 from plume.model.abilities import Abilities
-from plume.model.encoder_decoder import EncoderDecoderModel
 from plume.model.kinds import BatchKind
 from plume.model.memory import Memory
 from plume.noise.decoder_target import WholeText
@@ -121,7 +120,6 @@ def _written_out(can: Abilities, kind: BatchKind, ids: list[int], text: str) -> 
 
 
 def _decoded(can: Abilities, kind: BatchKind, source: str, ids: list[int]) -> Score:
-    assert isinstance(can.model, EncoderDecoderModel), "only an encoder–decoder has a decoder"
     frame = can.frame(can.tokenizer.encode([source])[0])
     can.check_length(frame, source)
     # A decoder that writes whole texts writes their special tokens too (BART).

@@ -31,7 +31,7 @@ class TwoStreamModel(Model):
         if self.query_start is not None:
             with torch.random.fork_rng(devices=[]), torch.no_grad():
                 torch.manual_seed(seed + 1)
-                self.query_start.normal_(std=self.recipe.network.initial_range)
+                self.query_start.normal_(std=self.recipe.transformer.initial_range)
 
     def _run(
         self,

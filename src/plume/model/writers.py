@@ -7,7 +7,6 @@ from torch import Tensor
 
 from plume.core.batch import Batch, Order
 from plume.heads.head import HeadModule
-from plume.model.encoder_decoder import EncoderDecoderModel
 from plume.model.model import Model
 
 
@@ -67,7 +66,7 @@ class CausalWriter(PromptWriter):
 class DecoderWriter(PromptWriter):
     """An encoder has read the source; the decoder writes."""
 
-    def __init__(self, model: EncoderDecoderModel, head: HeadModule, source: list[int], start: list[int], *, position: int = 0) -> None:
+    def __init__(self, model: Model, head: HeadModule, source: list[int], start: list[int], *, position: int = 0) -> None:
         """`position` is where what it writes stands in the text, if it fills a place there (MASS)."""
         super().__init__(model, head, start)
         self.position = position
@@ -75,7 +74,6 @@ class DecoderWriter(PromptWriter):
         self.read = model.encode(self.source)
 
     def _scores(self, tokens: Tensor) -> Tensor:
-        assert isinstance(self.model, EncoderDecoderModel)
         position = torch.arange(tokens.shape[1], device=self.device).expand_as(tokens) + self.position
         self.position += tokens.shape[1]
         batch = Batch(tokens=tokens, order=Order.CAUSAL, position=position, source=self.source)

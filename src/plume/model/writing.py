@@ -6,7 +6,6 @@ import torch
 
 from plume.core.errors import PlumeError
 from plume.model.abilities import Abilities
-from plume.model.encoder_decoder import EncoderDecoderModel
 from plume.model.generate import Sampling, write
 from plume.model.kinds import BatchKind
 from plume.model.writers import CausalWriter, DecoderWriter, MaskWriter, QueryWriter, SpanWriter, Writer
@@ -50,7 +49,6 @@ def _writer(can: Abilities, ids: list[int]) -> tuple[Writer, int]:
 
 def _decoded(can: Abilities, kind: BatchKind, ids: list[int], prompt: str, *, room: int, sampling: Sampling) -> str:
     """What the decoder writes: after the text where it was trained to go on or to fill, else instead of it."""
-    assert isinstance(can.model, EncoderDecoderModel), "only an encoder–decoder has a decoder"
     target = kind.noise.target
     head = can.head(kind)
     longest = can.model.recipe.positions.longest

@@ -22,6 +22,7 @@ class Embedding(Part):
     norm: bool = True
     scaled: bool = False  # token vectors times sqrt(width), as in arXiv:1706.03762 §3.4
     dropout: float = 0.1
+    word_dropout: float = 0.0  # of whole words, the same ones in all of a batch (AWD-LSTM, arXiv:1708.02182 §4.3)
     epsilon: float = 1e-12
     initial_range: float | None = None  # of the token vectors; None: as the network's weights. T5's start at 1
 
@@ -35,6 +36,7 @@ class EmbeddingModule(nn.Module):
         super().__init__()
         self.token = token
         self.scale = math.sqrt(part.width) if part.scaled else 1.0
+        self.word_dropout = part.word_dropout
         self.segment = nn.Embedding(part.segments, part.width) if part.segments else None
         self.position = positions
         self.norm = nn.LayerNorm(part.width, eps=part.epsilon) if part.norm else None
@@ -47,9 +49,19 @@ class EmbeddingModule(nn.Module):
         if self.initial_range is not None:
             nn.init.normal_(self.token.weight, std=self.initial_range)
 
-    def forward(self, tokens: Tensor, position: Tensor, segment: Tensor | None, within: Tensor | None = None) -> Tensor:
-        """[B, T] ids to [B, T, E]."""
+    def vectors(self, tokens: Tensor, unseen: Tensor | None) -> Tensor:
+        """[B, T] ids to [B, T, E]; `unseen` spells words that only a vocabulary of characters knows."""
         value: Tensor = self.token(tokens)
+        if self.training and self.word_dropout:
+            kept = torch.rand(self.token.num_embeddings, 1, device=tokens.device) >= self.word_dropout
+            value = value * (kept.to(value.dtype) / (1 - self.word_dropout))[tokens]
+        return value
+
+    def forward(
+        self, tokens: Tensor, position: Tensor, segment: Tensor | None, within: Tensor | None = None, unseen: Tensor | None = None
+    ) -> Tensor:
+        """[B, T] ids to [B, T, E]."""
+        value = self.vectors(tokens, unseen)
         if self.scale != 1.0:
             value = value * self.scale
         at_input = self.position.at_input(position, within)

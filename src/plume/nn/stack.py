@@ -13,10 +13,10 @@ from torch.utils.checkpoint import checkpoint
 
 from plume.core.batch import Encoded
 from plume.core.errors import PlumeError
-from plume.core.part import Part
 from plume.nn.activation import Activation
 from plume.nn.attention import Attention, Sight
 from plume.nn.block import Block, BlockCache, FeedForward, Norm, NormKind, pick
+from plume.nn.network import Network
 from plume.nn.positions.scheme import PositionModule
 
 
@@ -30,7 +30,7 @@ class Sharing(enum.StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Transformer(Part):
+class Transformer(Network):
     width: int = 768
     depth: int = 12
     heads: int = 12

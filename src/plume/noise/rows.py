@@ -23,6 +23,7 @@ class Rows:
     sentence: NDArray[np.int64] | None = None  # [B, T] which sentence of the row, from 0; -1 at special tokens; only for noise that asks
     units: dict[str, NDArray[np.bool_]] = field(default_factory=dict)  # by kind (phrase, entity): where one begins; words elsewhere
     spelling: Spelling | None = None  # of the vocabulary, for noise that compares words
+    backward: NDArray[np.bool_] | None = None  # [B] rows read from their end to their start
     label: NDArray[np.int64] | None = None  # [B] what the layout knows of each row (next or random, in order or swapped)
 
 

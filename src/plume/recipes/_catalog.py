@@ -6,30 +6,64 @@ from plume.core import catalog
 from plume.core.errors import PlumeError, suggest
 from plume.model.bridge import Bridge
 from plume.model.recipe import Recipe
+from plume.nn.stack import Transformer
+from plume.static.recipe import StaticRecipe
 
 ROOM = "recipes"
 
 
 def families() -> list[str]:
+    """All of them: networks, and word vectors."""
     return catalog.names(ROOM)
 
 
-def sizes(family: str) -> dict[str, Recipe]:
-    found: dict[str, Recipe] = catalog.load(ROOM, family).SIZES
+def networks() -> list[str]:
+    """Those that a network is built for, by parts."""
+    return [family for family in families() if isinstance(declarations(family)["base"], Recipe)]
+
+
+def transformers() -> list[str]:
+    """Those of them whose network is one."""
+    return [family for family in networks() if not sizes(family)["base"].recurrent]
+
+
+def declarations(family: str) -> dict[str, Recipe | StaticRecipe]:
+    """By size."""
+    found: dict[str, Recipe | StaticRecipe] = catalog.load(ROOM, family).SIZES
     return found
 
 
-def recipe(name: str) -> Recipe:
-    """
-    >>> recipe("bert/base").network.width
-    768
+def sizes(family: str) -> dict[str, Recipe]:
+    """Of a family of networks."""
+    return {size: _network(found, family) for size, found in declarations(family).items()}
+
+
+def declaration(name: str) -> Recipe | StaticRecipe:
+    """A family, or family/size, of either kind.
+
+    >>> declaration("word2vec").window
+    5
     """
     family, _, size = name.partition("/")
-    known = sizes(family)
+    known = declarations(family)
     size = size or "base"
     if size not in known:
         raise PlumeError(f"{family} has no size '{size}': {suggest(size, known)}.")
     return known[size]
+
+
+def recipe(name: str) -> Recipe:
+    """
+    >>> recipe("bert/base").transformer.width
+    768
+    """
+    return _network(declaration(name), name)
+
+
+def _network(found: Recipe | StaticRecipe, name: str) -> Recipe:
+    if isinstance(found, StaticRecipe):
+        raise PlumeError(f"{name} makes word vectors; a network is needed here: {', '.join(networks())}.")
+    return found
 
 
 def parameters(of: Recipe) -> int:
@@ -38,6 +72,25 @@ def parameters(of: Recipe) -> int:
 
     with torch.device("meta"):
         return sum(parameter.numel() for parameter in of.assembly.build(of, vocabulary=of.tokenizer.vocabulary).parameters())
+
+
+def figures(of: Recipe | StaticRecipe) -> dict[str, int]:
+    """What tells its sizes apart, by name."""
+    if isinstance(of, StaticRecipe):
+        return {"dimension": of.dimension, "window": of.window, "epochs": of.epochs, "least count": of.least}
+    network = of.network
+    heads = {"heads": network.heads} if isinstance(network, Transformer) else {}
+    return (
+        {"width": network.width, "depth": network.depth}
+        | heads
+        | {"embedding": of.embedding.width, "vocabulary": of.tokenizer.vocabulary, "length": of.training.length}
+        | {"parameters": parameters(of)}
+    )
+
+
+def learns(of: Recipe | StaticRecipe) -> list[str]:
+    """The names of its objectives."""
+    return [of.objective] if isinstance(of, StaticRecipe) else [objective.name for objective in of.objectives]
 
 
 def parent(of: Recipe) -> Recipe | None:

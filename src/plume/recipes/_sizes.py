@@ -20,9 +20,9 @@ def with_small(published: dict[str, Recipe]) -> dict[str, Recipe]:
 
 def _shrunk(base: Recipe, size: str) -> Recipe:
     width, depth, heads, vocabulary, peak = _SMALL[size]
-    factorised = base.embedding.width != base.network.width
+    factorised = base.embedding.width != base.transformer.width
     # First weights that give a product the variance it has at the published width; at 0.02 a narrow network is slow to start.
-    spread = round(base.network.initial_range * math.sqrt(base.network.width / width), 3)
+    spread = round(base.transformer.initial_range * math.sqrt(base.transformer.width / width), 3)
     # A run of minutes sees each sentence a few times at most: dropout only slows it (as ALBERT §4.8 found at scale).
     return replace(
         base,
@@ -30,7 +30,7 @@ def _shrunk(base: Recipe, size: str) -> Recipe:
         tokenizer=replace(base.tokenizer, vocabulary=vocabulary),
         embedding=replace(base.embedding, width=min(128, width) if factorised else width, dropout=0.0),
         network=replace(
-            base.network,
+            base.transformer,
             width=width,
             depth=depth,
             heads=heads,

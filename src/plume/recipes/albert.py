@@ -32,7 +32,7 @@ ALBERT = replace(
     tokenizer=Unigram(vocabulary=30000),
     format=replace(BERT.format, pad="<pad>", unknown="<unk>"),
     embedding=replace(BERT.embedding, width=128, dropout=0.0),
-    network=replace(BERT.network, activation=Activation.GELU_TANH, dropout=0.0, attention_dropout=0.0),
+    network=replace(BERT.transformer, activation=Activation.GELU_TANH, dropout=0.0, attention_dropout=0.0),
     sharing=Sharing.ALL,
     layout=SentencePairs(label=PairLabel.SWAPPED),
     objectives=(masked_lm(select=NGrams(longest=3), head=TokenPrediction(activation=Activation.GELU_TANH)), sentence_order()),
@@ -41,7 +41,7 @@ ALBERT = replace(
 
 
 def _sized(size: str, *, width: int, depth: int, heads: int) -> Recipe:
-    return replace(ALBERT, size=size, network=replace(ALBERT.network, width=width, depth=depth, heads=heads, feed_forward=4 * width))
+    return replace(ALBERT, size=size, network=replace(ALBERT.transformer, width=width, depth=depth, heads=heads, feed_forward=4 * width))
 
 
 SIZES = with_small(

@@ -34,7 +34,7 @@ BART = replace(
     format=ROBERTA_FORMAT,
     embedding=Embedding(width=768, epsilon=1e-5),
     positions=Learned(longest=1024, offset=2),
-    network=replace(TRANSFORMER.network, width=768, heads=12, feed_forward=3072, activation=Activation.GELU, attention_dropout=0.1),
+    network=replace(TRANSFORMER.transformer, width=768, heads=12, feed_forward=3072, activation=Activation.GELU, attention_dropout=0.1),
     layout=FullSentences(across=False),
     objectives=(denoising(),),
     training=Training(length=512, batch=256, peak=6e-4, schedule=Linear(warmup=0.048), beta2=0.98, clip=0.0),
@@ -47,7 +47,7 @@ SIZES = with_small(
             BART,
             size="large",
             embedding=replace(BART.embedding, width=1024),
-            network=replace(BART.network, width=1024, depth=12, heads=16, feed_forward=4096),
+            network=replace(BART.transformer, width=1024, depth=12, heads=16, feed_forward=4096),
             training=replace(BART.training, batch=8000, peak=4e-4, schedule=Linear(warmup=0.06)),
         ),
     }

@@ -46,7 +46,7 @@ SIZES = with_small(
             BERT,
             size="large",
             embedding=replace(BERT.embedding, width=1024),
-            network=replace(BERT.network, width=1024, depth=24, heads=16, feed_forward=4096),
+            network=replace(BERT.transformer, width=1024, depth=24, heads=16, feed_forward=4096),
         ),
     }
 )
@@ -74,7 +74,7 @@ BODY = (
 
 def body_config(recipe: Recipe) -> Config:
     """What config.json says of an encoder of this shape."""
-    network, embedding = recipe.network, recipe.embedding
+    network, embedding = recipe.transformer, recipe.embedding
     return {
         "hidden_size": network.width,
         "num_hidden_layers": network.depth,
@@ -92,7 +92,7 @@ def body_config(recipe: Recipe) -> Config:
 def body_from_config(recipe: Recipe, config: Config) -> Recipe:
     """The recipe with the sizes that config.json gives; what it leaves out stays as the paper has it."""
     network = replace(
-        recipe.network,
+        recipe.transformer,
         width=config.get("hidden_size", 768),
         depth=config.get("num_hidden_layers", 12),
         heads=config.get("num_attention_heads", 12),

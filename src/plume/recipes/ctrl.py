@@ -52,7 +52,7 @@ SIZES = with_small({"base": CTRL})
 
 
 def _to_config(recipe: Recipe) -> Config:
-    network = recipe.network
+    network = recipe.transformer
     return {
         "n_embd": network.width,
         "n_layer": network.depth,
@@ -75,7 +75,7 @@ def _from_config(config: Config) -> Recipe:
         embedding=replace(CTRL.embedding, width=width, dropout=float(config.get("embd_pdrop", 0.1))),
         positions=replace(CTRL.positions, longest=longest),
         network=replace(
-            CTRL.network,
+            CTRL.transformer,
             width=width,
             depth=config.get("n_layer", 48),
             heads=config.get("n_head", 16),

@@ -31,7 +31,7 @@ DEEPMOJI = replace(
     tokenizer=WordPiece(vocabulary=50000),
     embedding=replace(BERT.embedding, width=512, segments=1),
     positions=Learned(longest=128),
-    network=replace(BERT.network, width=512, depth=6, heads=8, feed_forward=2048),
+    network=replace(BERT.transformer, width=512, depth=6, heads=8, feed_forward=2048),
     pooler=False,
     layout=LabelledDocuments(),
     objectives=(emoji_prediction(),),
@@ -45,7 +45,7 @@ SIZES = {
     else replace(
         recipe,
         embedding=replace(recipe.embedding, dropout=0.3),
-        network=replace(recipe.network, dropout=0.3),
+        network=replace(recipe.transformer, dropout=0.3),
         training=replace(recipe.training, peak=recipe.training.peak / 2),
     )
     for size, recipe in with_small({"base": DEEPMOJI}).items()

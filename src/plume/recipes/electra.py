@@ -41,7 +41,7 @@ _SMALL = replace(
     size="small-paper",
     assembly=GeneratorDiscriminator(fraction=1 / 4),
     embedding=replace(ELECTRA.embedding, width=128),
-    network=replace(ELECTRA.network, width=256, depth=12, heads=4, feed_forward=1024),
+    network=replace(ELECTRA.transformer, width=256, depth=12, heads=4, feed_forward=1024),
     training=replace(ELECTRA.training, length=128, batch=128, peak=5e-4, schedule=Linear(warmup=0.01)),
 )
 
@@ -50,7 +50,7 @@ _LARGE = replace(
     size="large",
     assembly=GeneratorDiscriminator(fraction=1 / 4),
     embedding=replace(ELECTRA.embedding, width=1024),
-    network=replace(ELECTRA.network, width=1024, depth=24, heads=16, feed_forward=4096),
+    network=replace(ELECTRA.transformer, width=1024, depth=24, heads=16, feed_forward=4096),
     objectives=(masked_lm(select=Tokens(rate=0.25, replacement=True), corrupt=Mask(mask=0.85, random=0.0)), replaced_token_detection()),
     training=replace(ELECTRA.training, batch=2048),
 )
@@ -68,7 +68,7 @@ def _to_config(recipe: Recipe) -> Config:
 
 def _generator_config(recipe: Recipe) -> Config:
     assert isinstance(recipe.assembly, GeneratorDiscriminator)
-    return _to_config(replace(recipe, network=recipe.assembly.generator(recipe.network)))
+    return _to_config(replace(recipe, network=recipe.assembly.generator(recipe.transformer)))
 
 
 def _from_config(config: Config) -> Recipe:

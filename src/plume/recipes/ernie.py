@@ -38,7 +38,7 @@ ERNIE = replace(
     paper="arXiv:1904.09223",
     tokenizer=WordPiece(vocabulary=18000),
     positions=Learned(longest=513),
-    network=replace(BERT.network, activation=Activation.RELU),
+    network=replace(BERT.transformer, activation=Activation.RELU),
     objectives=(
         replace(masked_lm(head=_HEAD), during=(0.0, 1 / 3)),
         phrase_masking(head=_HEAD, head_of="masked_lm", during=(1 / 3, 2 / 3)),

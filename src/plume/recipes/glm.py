@@ -65,7 +65,7 @@ def _sized(size: str, *, width: int, depth: int, heads: int, peak: float, longes
         size=size,
         embedding=replace(GLM.embedding, width=width),
         positions=TwoDimensional(longest=longest),
-        network=replace(GLM.network, width=width, depth=depth, heads=heads, feed_forward=4 * width),
+        network=replace(GLM.transformer, width=width, depth=depth, heads=heads, feed_forward=4 * width),
         training=replace(GLM.training, peak=peak, length=longest),
     )
 

@@ -56,7 +56,7 @@ def decoder_rules(*, token: str, position: str, body: str = "transformer") -> tu
 
 
 def decoder_config(recipe: Recipe) -> Config:
-    network = recipe.network
+    network = recipe.transformer
     return {
         "n_embd": network.width,
         "n_layer": network.depth,
@@ -73,7 +73,7 @@ def decoder_config(recipe: Recipe) -> Config:
 def decoder_from_config(recipe: Recipe, config: Config) -> Recipe:
     width = config.get("n_embd", 768)
     network = replace(
-        recipe.network,
+        recipe.transformer,
         width=width,
         depth=config.get("n_layer", 12),
         heads=config.get("n_head", 12),
@@ -90,7 +90,7 @@ def decoder_from_config(recipe: Recipe, config: Config) -> Recipe:
 
 
 def _to_config(recipe: Recipe) -> Config:
-    if recipe.network.feed_forward != 4 * recipe.network.width:
+    if recipe.transformer.feed_forward != 4 * recipe.transformer.width:
         raise PlumeError("transformers' GPT has a feed-forward of four times its width; this one differs. Export gpt2 instead.")
     return decoder_config(recipe) | {"afn": "gelu"}
 

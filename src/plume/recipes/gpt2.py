@@ -25,7 +25,7 @@ GPT2 = replace(
     tokenizer=ByteLevelBPE(vocabulary=50257),
     format=GPT_FORMAT,
     positions=Learned(longest=1024),
-    network=replace(GPT.network, norm=Norm.PRE, residual_scaling=True),
+    network=replace(GPT.transformer, norm=Norm.PRE, residual_scaling=True),
     training=replace(GPT.training, length=1024, batch=512),
 )
 
@@ -35,7 +35,7 @@ def _sized(size: str, *, width: int, depth: int, heads: int) -> Recipe:
         GPT2,
         size=size,
         embedding=replace(GPT2.embedding, width=width),
-        network=replace(GPT2.network, width=width, depth=depth, heads=heads, feed_forward=4 * width),
+        network=replace(GPT2.transformer, width=width, depth=depth, heads=heads, feed_forward=4 * width),
     )
 
 
@@ -57,6 +57,6 @@ HF = Bridge(
         copies=(("lm_head.weight", "transformer.wte.weight"),),
         ignored=("transformer.h.*.attn", "transformer.h.*.attn.masked_bias"),
     ),
-    to_config=lambda recipe: decoder_config(recipe) | {"activation_function": "gelu_new", "n_inner": recipe.network.feed_forward},
+    to_config=lambda recipe: decoder_config(recipe) | {"activation_function": "gelu_new", "n_inner": recipe.transformer.feed_forward},
     from_config=lambda config: decoder_from_config(GPT2, config),
 )

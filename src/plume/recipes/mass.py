@@ -41,7 +41,7 @@ MASS = replace(
     embedding=Embedding(width=1024),
     positions=Learned(longest=512),
     network=replace(
-        TRANSFORMER.network,
+        TRANSFORMER.transformer,
         width=1024,
         feed_forward=4096,
         activation=Activation.GELU,

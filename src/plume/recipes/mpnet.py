@@ -34,7 +34,7 @@ MPNET = replace(
     format=replace(ROBERTA_FORMAT, unknown="[UNK]", order=("<s>", "<pad>", "</s>", "[UNK]", "<mask>")),
     embedding=replace(BERT.embedding, segments=0, epsilon=1e-5),
     positions=LearnedAndBuckets(longest=512, offset=2, buckets=32, distance=128),
-    network=replace(BERT.network, epsilon=1e-5),
+    network=replace(BERT.transformer, epsilon=1e-5),
     pooler=False,
     assembly=TwoStreams(query=QueryStart.MASK),
     layout=FullSentences(),
@@ -57,7 +57,7 @@ def _to_config(recipe: Recipe) -> Config:
 
 def _from_config(config: Config) -> Recipe:
     found = body_from_config(replace(MPNET, positions=Learned(longest=512, offset=2)), config)
-    head = TokenPrediction(epsilon=found.network.epsilon)
+    head = TokenPrediction(epsilon=found.transformer.epsilon)
     assert isinstance(MPNET.positions, LearnedAndBuckets) and found.positions.longest is not None
     positions = replace(
         MPNET.positions, longest=found.positions.longest, buckets=config.get("relative_attention_num_buckets", MPNET.positions.buckets)

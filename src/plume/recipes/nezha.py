@@ -35,7 +35,7 @@ SIZES = with_small(
             NEZHA,
             size="large",
             embedding=replace(NEZHA.embedding, width=1024),
-            network=replace(NEZHA.network, width=1024, depth=24, heads=16, feed_forward=4096),
+            network=replace(NEZHA.transformer, width=1024, depth=24, heads=16, feed_forward=4096),
         ),
     }
 )

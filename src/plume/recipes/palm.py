@@ -28,7 +28,7 @@ PALM = replace(
     title="encoder that fills masks, then a decoder that goes on with the text and copies from it",
     paper="arXiv:2004.07159",
     positions=Learned(longest=512, offset=2),
-    network=replace(BART.network, depth=12),
+    network=replace(BART.transformer, depth=12),
     layout=FullSentences(across=False),
     objectives=(
         replace(masked_lm(head=TokenPrediction(epsilon=1e-5)), during=(0.0, 0.5)),
@@ -45,7 +45,7 @@ SIZES = with_small(
             PALM,
             size="large",
             embedding=replace(PALM.embedding, width=1024),
-            network=replace(PALM.network, width=1024, depth=24, heads=16, feed_forward=4096),
+            network=replace(PALM.transformer, width=1024, depth=24, heads=16, feed_forward=4096),
             assembly=EncoderDecoder(depth=6),
         ),
     }

@@ -30,7 +30,7 @@ ROBERTA = replace(
     format=ROBERTA_FORMAT,
     embedding=replace(BERT.embedding, segments=1, epsilon=1e-5),
     positions=Learned(longest=512, offset=2),
-    network=replace(BERT.network, epsilon=1e-5),
+    network=replace(BERT.transformer, epsilon=1e-5),
     pooler=False,
     layout=FullSentences(),
     objectives=(masked_lm(select=Tokens(rounding=Rounding.PROBABILISTIC), head=TokenPrediction(epsilon=1e-5)),),
@@ -44,7 +44,7 @@ SIZES = with_small(
             ROBERTA,
             size="large",
             embedding=replace(ROBERTA.embedding, width=1024),
-            network=replace(ROBERTA.network, width=1024, depth=24, heads=16, feed_forward=4096),
+            network=replace(ROBERTA.transformer, width=1024, depth=24, heads=16, feed_forward=4096),
             training=replace(ROBERTA.training, peak=4e-4, schedule=Linear(warmup=0.06)),
         ),
     }

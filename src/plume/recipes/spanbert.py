@@ -46,7 +46,7 @@ SIZES = with_small(
             SPANBERT,
             size="large",
             embedding=replace(SPANBERT.embedding, width=1024),
-            network=replace(SPANBERT.network, width=1024, depth=24, heads=16, feed_forward=4096),
+            network=replace(SPANBERT.transformer, width=1024, depth=24, heads=16, feed_forward=4096),
         ),
     }
 )

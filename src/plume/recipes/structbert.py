@@ -38,7 +38,7 @@ SIZES = with_small(
             STRUCTBERT,
             size="large",
             embedding=replace(STRUCTBERT.embedding, width=1024),
-            network=replace(STRUCTBERT.network, width=1024, depth=24, heads=16, feed_forward=4096),
+            network=replace(STRUCTBERT.transformer, width=1024, depth=24, heads=16, feed_forward=4096),
         ),
     }
 )

@@ -69,7 +69,7 @@ UNTIED = TokenPrediction(transform=False, bias=False, tied=False)
 
 def _sized(size: str, *, width: int, depth: int, heads: int, feed_forward: int, key_width: int = 64) -> Recipe:
     network = replace(
-        T5.network, width=width, depth=depth, heads=heads, feed_forward=feed_forward,
+        T5.transformer, width=width, depth=depth, heads=heads, feed_forward=feed_forward,
         key_width=None if heads * key_width == width else key_width,
     )  # fmt: skip
     return replace(T5, size=size, embedding=replace(T5.embedding, width=width), network=network)
@@ -80,7 +80,7 @@ def _newer(recipe: Recipe) -> Recipe:
     return replace(
         recipe,
         embedding=replace(recipe.embedding, dropout=0.0),
-        network=replace(recipe.network, gated=True, activation=Activation.GELU_TANH, dropout=0.0, attention_dropout=0.0),
+        network=replace(recipe.transformer, gated=True, activation=Activation.GELU_TANH, dropout=0.0, attention_dropout=0.0),
         objectives=(span_corruption(head=UNTIED),),
     )
 
@@ -131,7 +131,7 @@ _PROJECTIONS = {"relu": (Activation.RELU, False), "gated-gelu": (Activation.GELU
 
 
 def _to_config(recipe: Recipe) -> Config:
-    network, positions, assembly = recipe.network, recipe.positions, recipe.assembly
+    network, positions, assembly = recipe.transformer, recipe.positions, recipe.assembly
     assert isinstance(positions, Buckets) and isinstance(assembly, EncoderDecoder)
     heads = [objective.head for objective in recipe.objectives]
     return {
@@ -167,12 +167,12 @@ def _from_config(config: Config) -> Recipe:
     )
     # transformers 5 saves the second name, and the first as true whatever the weights are.
     tied = config.get("tie_word_embeddings", True) and config.get("scale_decoder_outputs", True)
-    decoder = config.get("num_decoder_layers") or made.network.depth
+    decoder = config.get("num_decoder_layers") or made.transformer.depth
     return replace(
         made,
         embedding=replace(made.embedding, dropout=dropout),
         network=replace(
-            made.network,
+            made.transformer,
             activation=activation,
             gated=gated,
             dropout=dropout,
@@ -182,7 +182,7 @@ def _from_config(config: Config) -> Recipe:
         positions=Buckets(
             buckets=config.get("relative_attention_num_buckets", 32), distance=config.get("relative_attention_max_distance", 128)
         ),
-        assembly=EncoderDecoder(depth=None if decoder == made.network.depth else decoder),
+        assembly=EncoderDecoder(depth=None if decoder == made.transformer.depth else decoder),
         objectives=(span_corruption() if tied else span_corruption(head=UNTIED),),
     )
 

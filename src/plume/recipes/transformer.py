@@ -63,7 +63,7 @@ SIZES = with_small(
             TRANSFORMER,
             size="big",
             embedding=replace(TRANSFORMER.embedding, width=1024, dropout=0.3),
-            network=replace(TRANSFORMER.network, width=1024, heads=16, feed_forward=4096, dropout=0.3),
+            network=replace(TRANSFORMER.transformer, width=1024, heads=16, feed_forward=4096, dropout=0.3),
             training=replace(TRANSFORMER.training, peak=4.9e-4, schedule=InverseSquareRoot(warmup=0.0133)),
         ),
     }
@@ -115,7 +115,7 @@ _COPIES = ("model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weig
 
 def body_config(recipe: Recipe) -> Config:
     """What config.json says of an encoder and a decoder of this shape."""
-    network = recipe.network
+    network = recipe.transformer
     assert isinstance(recipe.assembly, EncoderDecoder)
     config: Config = {
         "d_model": network.width,
@@ -146,7 +146,7 @@ def body_from_config(recipe: Recipe, config: Config) -> Recipe:
         raise PlumeError(f"config.json: the activation '{activation}' is not known here: {', '.join(ACTIVATIONS)}.")
     depth, decoder = config.get("encoder_layers", 12), config.get("decoder_layers", 12)
     network = replace(
-        recipe.network,
+        recipe.transformer,
         width=config.get("d_model", 1024),
         depth=depth,
         heads=config.get("encoder_attention_heads", 16),

@@ -53,7 +53,7 @@ _LARGE = replace(
     size="large",
     embedding=replace(TRANSFORMER_XL.embedding, width=1024, dropout=0.2),
     positions=Relative(dropout=0.2),
-    network=replace(TRANSFORMER_XL.network, width=1024, depth=18, heads=16, feed_forward=4096, dropout=0.2, attention_dropout=0.2),
+    network=replace(TRANSFORMER_XL.transformer, width=1024, depth=18, heads=16, feed_forward=4096, dropout=0.2, attention_dropout=0.2),
     memory=Memory(length=384),
     training=replace(TRANSFORMER_XL.training, length=384, batch=128, schedule=Cosine(warmup=0.004)),
 )

@@ -48,7 +48,7 @@ SIZES = with_small(
             UNILM,
             size="large",
             embedding=replace(UNILM.embedding, width=1024),
-            network=replace(UNILM.network, width=1024, depth=24, heads=16, feed_forward=4096),
+            network=replace(UNILM.transformer, width=1024, depth=24, heads=16, feed_forward=4096),
         ),
     }
 )

@@ -65,7 +65,7 @@ _SIZES = with_small(
             size="en-de",
             tokenizer=BPE(vocabulary=64699),
             embedding=replace(XLM.embedding, segments=2),
-            network=replace(XLM.network, depth=6),
+            network=replace(XLM.transformer, depth=6),
             objectives=XLM.objectives[:1],
         ),
     }
@@ -77,7 +77,7 @@ SIZES = {
 
 
 def _to_config(recipe: Recipe) -> Config:
-    network = recipe.network
+    network = recipe.transformer
     if network.feed_forward != 4 * network.width:
         raise PlumeError(f"transformers' XLM has a feed-forward width of 4 · {network.width}; this model's is {network.feed_forward}.")
     return {
@@ -101,7 +101,7 @@ def _from_config(config: Config) -> Recipe:
     width = config.get("emb_dim", 2048)
     languages = config.get("n_langs", 1) if config.get("use_lang_emb", True) else 1
     network = replace(
-        XLM.network,
+        XLM.transformer,
         width=width,
         depth=config.get("n_layers", 12),
         heads=config.get("n_heads", 16),

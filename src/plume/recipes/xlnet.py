@@ -62,7 +62,7 @@ _LARGE = replace(
     XLNET,
     size="large",
     embedding=replace(XLNET.embedding, width=1024),
-    network=replace(XLNET.network, width=1024, depth=24, heads=16, feed_forward=4096),
+    network=replace(XLNET.transformer, width=1024, depth=24, heads=16, feed_forward=4096),
 )
 
 _PUBLISHED = {"base": XLNET, "large": _LARGE}
@@ -79,7 +79,7 @@ SIZES = {size: recipe if size in _PUBLISHED else _with_memory(recipe) for size, 
 
 
 def _to_config(recipe: Recipe) -> Config:
-    network, memory, positions = recipe.network, recipe.memory, recipe.positions
+    network, memory, positions = recipe.transformer, recipe.memory, recipe.positions
     assert isinstance(positions, Relative)
     return {
         "d_model": network.width,
@@ -106,7 +106,7 @@ def _from_config(config: Config) -> Recipe:
         embedding=replace(XLNET.embedding, width=width, dropout=dropout),
         positions=replace(XLNET.positions, clamp=clamp if clamp > 0 else None, dropout=dropout),
         network=replace(
-            XLNET.network,
+            XLNET.transformer,
             width=width,
             depth=config.get("n_layer", 24),
             heads=config.get("n_head", 16),

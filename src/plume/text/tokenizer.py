@@ -103,6 +103,11 @@ class Tokenizer:
         found: int | None = self.backend.token_to_id(token)
         return found
 
+    def tokens(self) -> list[str]:
+        """All of them, in the order of their ids."""
+        found = self.backend.get_vocab(with_added_tokens=True)
+        return sorted(found, key=found.__getitem__)
+
     def spellings(self) -> list[str]:
         """What each id writes; nothing for special tokens, and for pieces of a character."""
         special = set(self.special_ids.tolist())

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import itertools
 import math
-import signal
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 
 import numpy as np
 import torch
@@ -32,8 +29,10 @@ from plume.train.device import Precision, autocast
 from plume.train.distributed import Processes
 from plume.train.evaluate import evaluate, label_shares, to_device
 from plume.train.metrics import MetricsLog
+from plume.train.optimiser import set_rate
 from plume.train.progress import Progress
 from plume.train.settings import Settings
+from plume.train.signals import watched_signals
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +75,7 @@ class Loop:
         saved = measured = position.spent
         held_out: dict[str, float] = {}
         stopping: list[str] = []  # what all processes agree on; a signal to one becomes that with the next exchange
-        with _watched_signals() as caught:
+        with watched_signals() as caught:
             for end, active in self._stages():
                 steps = self._steps(position, active)
                 while budget.progress(position.spent) < end and not stopping:
@@ -121,9 +120,9 @@ class Loop:
         started = time.perf_counter()
         spent = position.spent
         torch.manual_seed(_step_seed(self.settings.seed, spent.steps, self.processes.rank))
-        rate = self.training.peak * self.training.schedule.factor(self.settings.budget.progress(spent))
-        for group in self.optimiser.param_groups:
-            group["lr"] = rate
+        progress = self.settings.budget.progress(spent)
+        rate = self.training.peak * self.training.schedule.factor(progress)
+        set_rate(self.optimiser, rate, progress)
         counts, tokens, flops, clock = self._exchange(step.batches, spent, caught, stopping)
         scale = {
             name: torch.tensor(self.weights[step.kind][name] * self.processes.size / max(n, 1.0), device=self.device)
@@ -223,24 +222,3 @@ def _since(spent: Spent, before: Spent) -> Spent:
 def _step_seed(seed: int, step: int, rank: int) -> int:
     """A seed of its own for every step and process: dropout and samples then need no saved state."""
     return int(np.random.SeedSequence([seed % 2**64, step, rank]).generate_state(1, np.uint64)[0] >> np.uint64(1))
-
-
-@contextmanager
-def _watched_signals() -> Iterator[list[str]]:
-    """Ctrl-C and SIGTERM are noted, and the loop ends after the step; a second Ctrl-C ends at once."""
-    caught: list[str] = []
-
-    def note(number: int, _frame: FrameType | None) -> None:
-        if caught:
-            raise KeyboardInterrupt
-        caught.append(signal.Signals(number).name)
-
-    if threading.current_thread() is not threading.main_thread():
-        yield caught  # signals belong to the main thread: a caller there handles them
-        return
-    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield caught
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -1,11 +1,17 @@
-"""AdamW (arXiv:1711.05101) with the usual exemptions."""
+"""AdamW (arXiv:1711.05101) with the usual exemptions, and rates that differ from layer to layer."""
 
 from __future__ import annotations
+
+import re
+from typing import Any
 
 import torch
 from torch import nn
 
 from plume.model.recipe import Training
+
+# Blocks of a Transformer and layers of a recurrent network are numbered in their names; what stands before them is the embedding.
+_LAYER = re.compile(r"(?:^|\.)(?:blocks|layers)\.(\d+)\.")
 
 
 def decayed(name: str, parameter: nn.Parameter) -> bool:
@@ -14,9 +20,44 @@ def decayed(name: str, parameter: nn.Parameter) -> bool:
 
 
 def make_optimiser(model: nn.Module, training: Training) -> torch.optim.AdamW:
-    groups = [
-        {"params": [p for name, p in model.named_parameters() if decayed(name, p)], "weight_decay": training.decay},
-        {"params": [p for name, p in model.named_parameters() if not decayed(name, p)], "weight_decay": 0.0},
-    ]
+    """Two groups, or two for each layer where layers are to learn differently."""
+    named = list(model.named_parameters())
+    depth = max((number + 1 for name, _ in named if (number := _numbered(name)) is not None), default=0)
+    layered = training.layer_decay < 1 or training.thaw > 0
+    groups: dict[tuple[int, bool], dict[str, Any]] = {}
+    for name, parameter in named:
+        below = layers_below_the_top(name, depth) if layered else 0
+        decays = decayed(name, parameter)
+        fresh = {
+            "params": [],
+            "weight_decay": training.decay if decays else 0.0,
+            "scale": training.layer_decay**below,
+            "from": training.thaw * below / (depth + 1) if layered else 0.0,
+        }
+        groups.setdefault((below, not decays), fresh)["params"].append(parameter)
     betas = (training.beta1, training.beta2)
-    return torch.optim.AdamW(groups, lr=training.peak, betas=betas, eps=training.epsilon, fused=True)
+    ordered = [groups[key] for key in sorted(groups)]
+    return torch.optim.AdamW(ordered, lr=training.peak, betas=betas, eps=training.epsilon, fused=True)
+
+
+def set_rate(optimiser: torch.optim.Optimizer, rate: float, progress: float) -> None:
+    """A layer that is still frozen has a rate of 0: its moments already gather."""
+    for group in optimiser.param_groups:
+        group["lr"] = rate * group["scale"] if progress >= group["from"] else 0.0
+
+
+def layers_below_the_top(name: str, depth: int) -> int:
+    """0 for heads and poolers, 1 for the last layer … and one more than the first layer for the embedding.
+
+    >>> [layers_below_the_top(name, 2) for name in ("heads.masked_lm.bias", "stack.blocks.1.x", "layers.layers.0.bias", "embedding.token.weight")]
+    [0, 1, 2, 3]
+    """
+    number = _numbered(name)
+    if number is not None:
+        return depth - number
+    return 0 if name.startswith(("heads.", "pooler.")) or "final_norm" in name else depth + 1
+
+
+def _numbered(name: str) -> int | None:
+    found = _LAYER.search(name)
+    return None if found is None or name.startswith("heads.") else int(found.group(1))

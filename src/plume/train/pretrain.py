@@ -44,7 +44,7 @@ from plume.train.measure import measure_noise
 from plume.train.metrics import MetricsLog
 from plume.train.optimiser import make_optimiser
 from plume.train.progress import Progress
-from plume.train.settings import Settings, read_settings, save_settings
+from plume.train.settings import Settings, save_settings
 
 DATA = Path("train") / "data.json"  # fingerprints: a run must go on with the text it began with
 _HELD_OUT_SEED = 20181011  # the masks of held-out rows never change, whatever the run's seed
@@ -67,9 +67,8 @@ def start(settings: Settings, folder: Path, *, quiet: bool = False) -> Finished:
     return _run(settings, folder, processes, quiet=quiet, fresh=True)
 
 
-def resume(folder: Path, *, budget: Budget | None = None, quiet: bool = False) -> Finished:
+def resume(folder: Path, settings: Settings, *, budget: Budget | None = None, quiet: bool = False) -> Finished:
     """Go on from the last checkpoint; a larger budget goes on longer."""
-    settings = read_settings(folder)
     if budget is not None:
         settings = replace(settings, budget=budget)
     return _run(settings, folder, Processes(choose_device(settings.device)), quiet=quiet, fresh=False)
@@ -95,6 +94,7 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
         reader.plan(0)  # a layout that cannot use this corpus says so before anything is written
 
     model = build(recipe, vocabulary=tokenizer.size, seed=settings.seed, initial=settings.initial).to(processes.device)
+    model.spell(tokenizer.tokens())
     for part in model.modules():
         if isinstance(part, Stack):
             part.checkpointing = settings.recompute
@@ -265,14 +265,11 @@ def _opening(settings: Settings, model: Model, stores: Stores) -> str:
     )
 
 
-def say_goodbye(finished: Finished, *, quiet: bool) -> None:
+def say_goodbye(folder: Path, stopped_by: str | None, *, quiet: bool) -> None:
     """Where the model is and what to do next; a run that a signal ended leaves with the signal's usual code."""
     console = Console(stderr=True, quiet=quiet, highlight=False)
-    stopped = finished.outcome.stopped_by
-    if stopped is None:
-        console.print(f"done: {finished.folder} (read {finished.folder / CARD})")
+    if stopped_by is None:
+        console.print(f"done: {folder} (read {folder / CARD})")
         return
-    console.print(
-        f"stopped by {stopped}; saved at step {finished.outcome.position.spent.steps}. Go on: plume pretrain --resume {finished.folder}"
-    )
-    raise SystemExit(128 + getattr(signal, stopped, signal.SIGTERM))
+    console.print(f"stopped by {stopped_by}, and saved. Go on: plume pretrain --resume {folder}")
+    raise SystemExit(128 + getattr(signal, stopped_by, signal.SIGTERM))

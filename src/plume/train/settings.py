@@ -14,6 +14,7 @@ from plume.core.part import Part, part_from_json
 from plume.model.recipe import Recipe
 from plume.recipes import _catalog as catalog
 from plume.recipes._own import changed, read_recipe_file
+from plume.static.recipe import StaticRecipe
 from plume.train.budget import Budget
 from plume.train.device import Precision
 
@@ -45,6 +46,54 @@ class Settings(Part):
             raise PlumeError(f"A batch of {self.recipe.training.batch} rows does not divide into {self.accumulate} accumulated parts.")
 
 
+@dataclass(frozen=True, kw_only=True)
+class WordSettings(Part):
+    """Of a run that makes word vectors."""
+
+    recipe: StaticRecipe
+    corpus: tuple[str, ...]
+    budget: Budget | None  # None: the recipe's epochs
+    seed: int = 0
+    threads: int = 1
+    save_every: Budget = Budget(unit="seconds", amount=300.0)
+
+    def __post_init__(self) -> None:
+        if self.threads < 1:
+            raise PlumeError(f"{self.threads} threads cannot train: give at least 1.")
+        if self.budget is not None and self.budget.unit not in ("seconds", "tokens"):
+            raise PlumeError(f"A budget of {self.budget} means nothing for word vectors: give a time (10m) or words (5e6tokens).")
+
+
+def make_word_settings(
+    recipe: StaticRecipe,
+    *,
+    corpus: str | Path | Sequence[str | Path],
+    budget: str | None = None,
+    overrides: Sequence[str] = (),
+    seed: int = 0,
+    threads: int | None = None,
+    save_every: str = "5m",
+    **others: Any,
+) -> WordSettings:
+    """Settings from what a user writes; of `others`, what only networks have is refused."""
+    for name in (name for name, value in others.items() if value):
+        raise PlumeError(f"{recipe.name} makes word vectors, and has no use for {name}: leave it out.")
+    for assignment in overrides:
+        recipe = recipe.override(assignment)
+    return WordSettings(
+        recipe=recipe,
+        corpus=_paths(corpus),
+        budget=None if budget is None else Budget.parse(budget),
+        seed=seed,
+        threads=threads or os.cpu_count() or 1,
+        save_every=Budget.parse(save_every),
+    )
+
+
+def _paths(corpus: str | Path | Sequence[str | Path]) -> tuple[str, ...]:
+    return tuple(str(path) for path in ([corpus] if isinstance(corpus, str | Path) else corpus))
+
+
 def make_settings(
     recipe: str | Recipe,
     *,
@@ -66,7 +115,7 @@ def make_settings(
         raise PlumeError(f"There is no precision '{precision}': choose {', '.join(Precision)}.")
     return Settings(
         recipe=chosen,
-        corpus=tuple(str(path) for path in ([corpus] if isinstance(corpus, str | Path) else corpus)),
+        corpus=_paths(corpus),
         budget=Budget.parse(budget),
         tokenizer=None if tokenizer is None else str(tokenizer),
         initial=None if init is None else str(init),
@@ -78,20 +127,26 @@ def make_settings(
 
 
 def named(recipe: str) -> Recipe:
-    """A family, family/size, or a file of the user's own."""
+    """A family of networks, family/size, or a file of the user's own."""
+    found = declared(recipe)
+    return found if isinstance(found, Recipe) else catalog.recipe(recipe)
+
+
+def declared(recipe: str) -> Recipe | StaticRecipe:
+    """The same, or a family of word vectors."""
     if Path(recipe).suffix in (".py", ".json"):
         return read_recipe_file(Path(recipe))
-    return catalog.recipe(recipe)
+    return catalog.declaration(recipe)
 
 
-def save_settings(folder: Path, settings: Settings) -> None:
+def save_settings(folder: Path, settings: Settings | WordSettings) -> None:
     write_json(folder / RUN, settings.to_json())
 
 
-def read_settings(folder: Path) -> Settings:
+def read_settings(folder: Path) -> Settings | WordSettings:
     if not (folder / RUN).exists():
         raise PlumeError(f"{folder} holds no run to resume: there is no {RUN} in it.")
     settings = part_from_json(read_json(folder / RUN, "it should hold the run's settings"))
-    if not isinstance(settings, Settings):
+    if not isinstance(settings, Settings | WordSettings):
         raise PlumeError(f"{folder / RUN} holds no run's settings.")
     return settings

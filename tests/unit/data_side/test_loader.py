@@ -25,8 +25,9 @@ from plume.noise.target import InPlace
 from plume.objectives.causal_lm import causal_lm
 from plume.objectives.masked_lm import masked_lm
 from plume.recipes import _catalog as catalog
+from plume.text.word_level import WordLevel
 
-FAMILIES = catalog.families()
+FAMILIES = catalog.networks()
 
 
 READ = ["bert", "albert", "roberta-wwm", "electra", "gpt2", "t5", "bart", "xlnet", "glm", "transformer-xl", "ctrl", "transformer"]
@@ -212,7 +213,9 @@ def test_rows_are_no_longer_than_asked(family: str, miniature: Any, reader_for: 
         assert longest <= asked + isinstance(kind.noise.target, SpansAfterSentinels), kind.name
         # One mask for many tokens makes rows shorter, and so does a decoder's part.
         in_full = kind.noise.raw(asked) == asked and not kind.noise.target.decoder and not isinstance(kind.noise.corrupt, OneMask)
-        assert longest >= (asked if in_full else 0.75 * asked), kind.name
+        # Pairs of sentences are as long as they are, and of whole words there are few in one.
+        if not (isinstance(recipe.tokenizer, WordLevel) and kind.noise.target.decoder):
+            assert longest >= (asked if in_full else 0.75 * asked), kind.name
 
 
 # Kinds of batch that take turns

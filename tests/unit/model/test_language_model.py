@@ -17,7 +17,7 @@ from plume.core.part import replace
 from plume.model.language_model import LanguageModel
 from plume.recipes import _catalog as catalog
 
-FAMILIES = catalog.families()
+FAMILIES = catalog.networks()
 TEXTS = [
     "The cat finds a wooden box near the river.",
     "我们喜欢苹果。",
@@ -57,7 +57,9 @@ def test_a_vector_does_not_depend_on_the_other_texts(language_model: Any, family
     assert np.abs(together - alone).max() < 1e-6
     assert np.abs(moved - together[order]).max() < 1e-6
     assert (together[0] == together[5]).all()
-    assert len(np.unique(together.round(5), axis=0)) == 5
+    # Read from left to right, a sign before the text knows nothing of it.
+    blind = pooling == "first" and model.recipe.recurrent and model.recipe.assembly.directions == 1 and model.recipe.format.single[0] != "A"
+    assert len(np.unique(together.round(5), axis=0)) == (1 if blind else 5)
 
 
 def states(model: LanguageModel, ids: list[int], layer: int) -> Tensor:

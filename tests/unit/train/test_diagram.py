@@ -14,7 +14,7 @@ def sights(picture: str) -> list[list[bool]]:
     return [row for row in rows if row]
 
 
-@pytest.mark.parametrize("family", catalog.families())
+@pytest.mark.parametrize("family", catalog.networks())
 def test_every_kind_of_batch_is_drawn_and_something_is_asked(family: str) -> None:
     recipe = catalog.recipe(f"{family}/tiny")
     found = diagrams(recipe)

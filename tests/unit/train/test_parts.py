@@ -30,7 +30,7 @@ CPU = torch.device("cpu")
 # Optimiser
 
 
-@pytest.mark.parametrize("family", catalog.families())
+@pytest.mark.parametrize("family", catalog.networks())
 def test_only_matrices_decay(family: str, miniature: Any, built: Any) -> None:
     recipe = miniature(family)
     model = built(recipe)
@@ -53,7 +53,7 @@ def test_the_recipe_s_numbers_reach_the_optimiser(built: Any, miniature: Any) ->
 
 # Held-out loss
 
-MEASURED = [family for family in ("bert", "electra", "gpt2", "unilm", "xlm", "transformer-xl", "t5") if family in catalog.families()]
+MEASURED = [family for family in ("bert", "electra", "gpt2", "unilm", "xlm", "transformer-xl", "t5") if family in catalog.networks()]
 
 
 @pytest.fixture(scope="module", params=MEASURED)

@@ -1,0 +1,58 @@
+"""CoVe: word vectors in context, from the encoder of a recurrent translation model.
+
+Two layers of LSTMs read a sentence both ways, and a decoder that attends to them writes its translation; then the decoder is put away.
+Use the encoder's layers as features. It needs pairs, and learns what translation asks for; ELMo needs none.
+"""
+
+from __future__ import annotations
+
+from plume.core.part import replace
+from plume.data.pairs import Fit, Translations
+from plume.heads.token_prediction import TokenPrediction
+from plume.model.assembly import AttentionalDecoder
+from plume.model.recipe import Recipe, Training
+from plume.model.schedule import Linear
+from plume.nn.embedding import Embedding
+from plume.nn.positions.scheme import NoPositions
+from plume.nn.recurrent import Recurrent
+from plume.objectives.translation import translation
+from plume.recipes.transformer import TRANSFORMER
+from plume.text.word_level import WordLevel
+
+# §3 and §5.1, and the authors' code. Against them: token vectors are learned, and one table serves both languages, where theirs are fixed GloVe
+# vectors for the source; AdamW, where theirs is plain gradient descent at 1.0, halved by epoch, so the rate is ours.
+COVE = Recipe(
+    name="cove",
+    size="base",
+    title="encoder of an attentional LSTM translation model; needs a corpus of pairs",
+    paper="arXiv:1708.00107",
+    tokenizer=WordLevel(vocabulary=50_000),
+    format=TRANSFORMER.format,
+    embedding=Embedding(width=300, norm=False, dropout=0.2),
+    positions=NoPositions(),
+    network=Recurrent(width=300, depth=2, dropout=0.2, initial_range=0.1),
+    assembly=AttentionalDecoder(),
+    layout=Translations(fit=Fit.APART),
+    objectives=(translation(head=TokenPrediction(transform=False, tied=False)),),
+    training=Training(length=50, batch=64, peak=1e-3, schedule=Linear(warmup=0.02), epsilon=1e-8, decay=0.0, clip=5.0),
+)
+
+
+def _sized(size: str, *, width: int, vocabulary: int) -> Recipe:
+    return replace(
+        COVE,
+        size=size,
+        tokenizer=replace(COVE.tokenizer, vocabulary=vocabulary),
+        embedding=replace(COVE.embedding, width=width, dropout=0.0),
+        network=replace(COVE.network, width=width, dropout=0.0),
+        assembly=AttentionalDecoder(dropout=0.0),
+        training=replace(COVE.training, peak=3e-3, schedule=Linear(warmup=0.1)),
+    )
+
+
+SIZES = {
+    "tiny": _sized("tiny", width=64, vocabulary=8_000),
+    "mini": _sized("mini", width=128, vocabulary=8_000),
+    "small": _sized("small", width=256, vocabulary=16_000),
+    "base": COVE,
+}

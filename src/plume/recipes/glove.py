@@ -1,0 +1,14 @@
+"""GloVe: word vectors whose products fit the logarithm of how often two words stand near each other.
+
+Co-occurrences are counted once over the whole corpus, weighted by 1/distance, in bounded memory; then a weighted least-squares fit by
+AdaGrad, which does not see the text again. Use it where the corpus is large and many vectors are to be made from one count. Settings are those of
+glove.c; a small corpus wants a smaller x_max, as the authors' own demo has.
+"""
+
+from __future__ import annotations
+
+from plume.core.part import replace
+from plume.static.recipe import GloVe
+
+GLOVE = GloVe(title="vectors whose products are the logarithms of co-occurrence counts")
+SIZES = {"base": GLOVE, "tiny": replace(GLOVE, size="tiny", dimension=50, least=2, x_max=10.0)}

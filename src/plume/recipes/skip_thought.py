@@ -1,0 +1,59 @@
+"""Skip-Thought: sentence vectors from writing the sentences before and after.
+
+A GRU reads a sentence; from its last state alone, which is the sentence's vector, two decoders write its neighbours. Use it for sentence
+vectors where there is running text and there are no pairs or labels. Predicting the words of both neighbours is most of what it costs.
+"""
+
+from __future__ import annotations
+
+from plume.core.part import replace
+from plume.data.neighbours import Neighbours
+from plume.model.assembly import NeighbourDecoders
+from plume.model.recipe import Recipe, Training
+from plume.model.schedule import Constant
+from plume.nn.conditional_gru import Conditioning
+from plume.nn.embedding import Embedding
+from plume.nn.positions.scheme import NoPositions
+from plume.nn.recurrent import Recurrent
+from plume.nn.recurrent_layer import Cell, Start
+from plume.objectives.following_sentence import following_sentence
+from plume.objectives.preceding_sentence import preceding_sentence
+from plume.recipes.transformer import TRANSFORMER
+from plume.text.word_level import WordLevel
+
+# §3: the uni-skip model. A sentence's two neighbours are two kinds of row that take turns, where the paper adds their losses for each sentence;
+# sentences of up to 30 words, as in the authors' code.
+SKIP_THOUGHT = Recipe(
+    name="skip-thought",
+    size="base",
+    title="sentence vectors, from writing the sentences before and after",
+    paper="arXiv:1506.06726",
+    tokenizer=WordLevel(vocabulary=20_000),
+    format=TRANSFORMER.format,
+    embedding=Embedding(width=620, norm=False, dropout=0.0),
+    positions=NoPositions(),
+    network=Recurrent(cell=Cell.GRU, width=2400, depth=1, start=Start.ORTHOGONAL, initial_range=0.1),
+    assembly=NeighbourDecoders(conditioning=Conditioning.GATES),
+    layout=Neighbours(),
+    objectives=(following_sentence(), preceding_sentence(head_of="following_sentence")),
+    training=Training(length=64, batch=128, peak=1e-3, schedule=Constant(), epsilon=1e-8, decay=0.0, clip=10.0),
+)
+
+
+def _sized(size: str, *, width: int, embedding: int, vocabulary: int) -> Recipe:
+    return replace(
+        SKIP_THOUGHT,
+        size=size,
+        tokenizer=replace(SKIP_THOUGHT.tokenizer, vocabulary=vocabulary),
+        embedding=replace(SKIP_THOUGHT.embedding, width=embedding),
+        network=replace(SKIP_THOUGHT.network, width=width),
+        training=replace(SKIP_THOUGHT.training, batch=64, peak=3e-3),
+    )
+
+
+SIZES = {
+    "tiny": _sized("tiny", width=256, embedding=128, vocabulary=8_000),
+    "mini": _sized("mini", width=512, embedding=256, vocabulary=8_000),
+    "small": _sized("small", width=1024, embedding=300, vocabulary=16_000),
+    "base": SKIP_THOUGHT,
+}

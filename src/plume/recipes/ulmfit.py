@@ -1,0 +1,74 @@
+"""ULMFiT: a recurrent language model with weight-dropped layers (AWD-LSTM), to be tuned on the task's own text and then for the task.
+
+Three LSTM layers, dropout of every kind: on words, inputs, layers, outputs and the recurrent matrices themselves. Use it where labelled examples
+are few and the task's text is at hand: go on training it there (`--init`) with slanted triangular rates, other rates for other layers
+(`training.layer_decay`) and layers thawed one after the other (`training.thaw`), which all families may use.
+"""
+
+from __future__ import annotations
+
+from plume.core.part import replace
+from plume.data.streams import Streams
+from plume.heads.token_prediction import TokenPrediction
+from plume.model.recipe import Recipe, Training
+from plume.model.schedule import SlantedTriangular
+from plume.nn.embedding import Embedding
+from plume.nn.positions.scheme import NoPositions
+from plume.nn.recurrent import Recurrent
+from plume.objectives.causal_lm import causal_lm
+from plume.text.format import Format
+from plume.text.word_level import WordLevel
+
+WORDS = Format(
+    pad="<pad>", unknown="<unk>", begin=None, separator="<eos>", mask=None, single=("<eos>", "A"), pair=("<eos>", "A", "<eos>", "B")
+)
+
+# The network and its dropout are those of §4.1; the penalties on states are AWD-LSTM's (arXiv:1708.02182 §5). Against their code: rows of one
+# length, where theirs vary about 70 at random; the paper does not say how the Wikipedia model's rate moved, so it moves as in tuning.
+ULMFIT = Recipe(
+    name="ulmfit",
+    size="base",
+    title="recurrent language model with weight-dropped layers, to be tuned in stages",
+    paper="arXiv:1801.06146",
+    tokenizer=WordLevel(vocabulary=60_000),
+    format=WORDS,
+    embedding=Embedding(width=400, norm=False, dropout=0.0, word_dropout=0.05),
+    positions=NoPositions(),
+    network=Recurrent(
+        width=1150,
+        depth=3,
+        output=400,
+        input_dropout=0.4,
+        dropout=0.3,
+        output_dropout=0.4,
+        weight_drop=0.5,
+        locked=True,
+        activity=2.0,
+        slowness=1.0,
+    ),
+    layout=Streams(),
+    objectives=(causal_lm(head=TokenPrediction(transform=False)),),
+    training=Training(
+        length=70, batch=64, peak=4e-3, schedule=SlantedTriangular(), beta1=0.7, beta2=0.99, epsilon=1e-8, decay=0.0, clip=0.4
+    ),
+)
+
+
+def _sized(size: str, *, width: int, embedding: int, depth: int, vocabulary: int) -> Recipe:
+    """Without dropout and penalties: a run of minutes sees its text a few times at most."""
+    return replace(
+        ULMFIT,
+        size=size,
+        tokenizer=replace(ULMFIT.tokenizer, vocabulary=vocabulary),
+        embedding=replace(ULMFIT.embedding, width=embedding, word_dropout=0.0),
+        network=Recurrent(width=width, depth=depth, output=embedding, locked=True),
+        training=replace(ULMFIT.training, batch=32, clip=1.0),
+    )
+
+
+SIZES = {
+    "tiny": _sized("tiny", width=256, embedding=128, depth=2, vocabulary=10_000),
+    "mini": _sized("mini", width=512, embedding=256, depth=2, vocabulary=20_000),
+    "small": _sized("small", width=800, embedding=300, depth=3, vocabulary=30_000),
+    "base": ULMFIT,
+}

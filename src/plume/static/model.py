@@ -1,0 +1,124 @@
+"""A model directory of word vectors: recipe.json, tokenizer.json, words.tsv, model.safetensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+from plume.core.errors import PlumeError
+from plume.core.files import read_json, write_atomic, write_json, write_text
+from plume.core.part import part_from_json
+from plume.static.formats_fasttext import compose
+from plume.static.reading import WORDS
+from plume.static.recipe import StaticRecipe
+from plume.static.sif import SIF, Mean
+from plume.static.text import Vocabulary
+from plume.static.vectors import Neighbour, NGrams, WordVectors
+from plume.text.tokenizer import Tokenizer
+from plume.text.words import Words
+
+RECIPE, TOKENIZER, VOCABULARY, WEIGHTS = "recipe.json", "tokenizer.json", "words.tsv", "model.safetensors"
+
+
+class WordModel:
+    """Word vectors with the means to cut a text into their words."""
+
+    def __init__(self, vectors: WordVectors, *, recipe: StaticRecipe, tokenizer: Tokenizer) -> None:
+        self.vectors, self.recipe, self.tokenizer = vectors, recipe, tokenizer
+
+    @classmethod
+    def load(cls, folder: Path | str) -> WordModel:
+        folder = Path(folder)
+        recipe = read_recipe(folder)
+        arrays = read_arrays(folder / WEIGHTS)
+        vocabulary = read_words(folder / VOCABULARY)
+        tokenizer = Tokenizer.load(folder / TOKENIZER, format=WORDS)
+        return cls(vectors_of(recipe, vocabulary, arrays, folder), recipe=recipe, tokenizer=tokenizer)
+
+    def words(self, text: str) -> list[str]:
+        """The text cut as the corpus was; two words that the vocabulary has as one phrase are joined."""
+        pieces = self.tokenizer.encode_pieces([text], words=Words.SPACES)[0]
+        found = [text[start:end] for start, end in zip(pieces.start.tolist(), pieces.end.tolist(), strict=True)]
+        if self.recipe.lowercase:
+            found = [word.lower() for word in found]
+        return found if self.recipe.phrases is None else self.recipe.phrases.join(found, self.vectors.index)
+
+    def embed(self, texts: str | Sequence[str], *, pooling: str = "mean") -> NDArray[np.float32]:
+        """[N, D]: the mean of the words' vectors, or with `sif` the weighted one less its main direction among these texts."""
+        ways = {"mean": Mean, "sif": SIF}
+        if pooling not in ways:
+            raise PlumeError(f"Word vectors have no pooling '{pooling}': choose {' or '.join(ways)}.")
+        listed = [texts] if isinstance(texts, str) else list(texts)
+        return self.vectors.sentence_vectors([self.words(text) for text in listed], weighting=ways[pooling]())
+
+    def most_similar(self, positive: str | Sequence[str], negative: str | Sequence[str] = (), *, top: int = 10) -> list[Neighbour]:
+        return self.vectors.most_similar(positive, negative, top=top)
+
+    def analogy(self, first: str, second: str, third: str, *, top: int = 10) -> list[Neighbour]:
+        return self.vectors.analogy(first, second, third, top=top)
+
+    def similarity(self, first: str, second: str) -> float:
+        return self.vectors.similarity(first, second)
+
+
+def save_model(
+    folder: Path, *, recipe: StaticRecipe, tokenizer: Tokenizer, vocabulary: Vocabulary, arrays: dict[str, NDArray[np.float32]]
+) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    write_json(folder / RECIPE, recipe.to_json())
+    tokenizer.save(folder / TOKENIZER)
+    lines = (f"{word}\t{count}\n" for word, count in zip(vocabulary.words, vocabulary.counts.tolist(), strict=True))
+    write_text(folder / VOCABULARY, "".join(lines))
+    write_arrays(folder / WEIGHTS, arrays)
+
+
+def vectors_of(recipe: StaticRecipe, vocabulary: Vocabulary, arrays: dict[str, NDArray[np.float32]], folder: Path) -> WordVectors:
+    if "word" not in arrays or len(arrays["word"]) != len(vocabulary):
+        raise PlumeError(f"{folder / WEIGHTS} and {VOCABULARY} beside it are not of the same run.")
+    ngrams = None
+    if "ngram" in arrays:
+        ngrams = NGrams(matrix=arrays["ngram"], shortest=getattr(recipe, "shortest", 0), longest=getattr(recipe, "longest", 0))
+    matrix = arrays["word"] if ngrams is None else compose(vocabulary.words, arrays["word"], ngrams)
+    return WordVectors(words=vocabulary.words, counts=vocabulary.counts, matrix=matrix, ngrams=ngrams)
+
+
+def is_word_model(folder: Path) -> bool:
+    """Does the folder hold word vectors, rather than a network?"""
+    return (folder / VOCABULARY).exists()
+
+
+def read_recipe(folder: Path) -> StaticRecipe:
+    recipe = part_from_json(read_json(folder / RECIPE, "it should hold the model's recipe"))
+    if not isinstance(recipe, StaticRecipe):
+        raise PlumeError(f"{folder / RECIPE} holds no recipe of word vectors.")
+    return recipe
+
+
+def read_words(path: Path) -> Vocabulary:
+    words, counts = [], []
+    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n")[:-1], start=1):
+        word, tab, count = line.rpartition("\t")
+        if not tab or not count.isdigit():
+            raise PlumeError(f"{path}, line {number}: expected a word, a tab and its count, found '{line[:40]}'.")
+        words.append(word)
+        counts.append(int(count))
+    return Vocabulary(words=tuple(words), counts=np.array(counts, np.int64))
+
+
+def write_arrays(path: Path, arrays: dict[str, NDArray[np.float32]]) -> None:
+    write_atomic(path, lambda target: save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, target))
+
+
+def read_arrays(path: Path) -> dict[str, NDArray[np.float32]]:
+    try:
+        found: dict[str, NDArray[np.float32]] = load_file(path)
+        return found
+    except FileNotFoundError:
+        raise PlumeError(f"{path} is missing: the folder holds no trained vectors. Was the run stopped before its first save?") from None
+    except (SafetensorError, OSError) as error:
+        raise PlumeError(f"{path} cannot be read as safetensors ({error}): it is cut short or of another kind.") from None

@@ -1,0 +1,67 @@
+"""From the store to what the trainers of word vectors read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plume.core.errors import PlumeError
+from plume.data.store import Store
+from plume.static.text import Vocabulary, WordText
+from plume.text.format import Format
+from plume.text.tokenizer import Tokenizer
+
+# What is not a word: padding and unknown words; and the separator that the store puts between documents.
+WORDS = Format(pad="<pad>", unknown="<unk>", begin=None, separator="</s>", mask=None, single=("A",), pair=("A", "B"))
+_AT_ONCE = 1 << 22  # tokens
+
+
+def read_vocabulary(store: Store, tokenizer: Tokenizer) -> Vocabulary:
+    """The words of the training text by falling count; of equally frequent ones the first in the tokeniser."""
+    counts = _word_counts(store, tokenizer)
+    ids = np.argsort(-counts, kind="stable")[: int((counts > 0).sum())]
+    if len(ids) < 2:
+        found = f"only '{tokenizer.token(int(ids[0]))}'" if len(ids) else "none"
+        raise PlumeError(
+            f"Word vectors need at least two different words in the training text, and {found} is frequent enough: add text, or lower "
+            "the count a word must reach (--set least=1)."
+        )
+    return Vocabulary(words=tuple(tokenizer.token(int(number)) for number in ids), counts=counts[ids])
+
+
+def read_text(store: Store, vocabulary: Vocabulary, tokenizer: Tokenizer, path: Path) -> WordText:
+    """The store's sentences as word numbers, without what the vocabulary lacks; written to `path` and mapped from there."""
+    number = np.full(tokenizer.size, -1, np.int32)
+    for word, place in vocabulary.index.items():
+        found = tokenizer.id(word)
+        if found is not None:
+            number[found] = place
+    number[tokenizer.special_ids] = -1
+    kept = np.zeros(len(store.tokens) + 1, np.int64)  # words kept before each token
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file:
+        for begin in range(0, len(store.tokens), _AT_ONCE):
+            ids = number[np.asarray(store.tokens[begin : begin + _AT_ONCE])]
+            kept[begin + 1 : begin + len(ids) + 1] = ids >= 0
+            ids[ids >= 0].tofile(file)
+    np.cumsum(kept, out=kept)
+    ids = np.memmap(path, np.int32, "r") if kept[-1] else np.zeros(0, np.int32)
+    return WordText(ids=ids, start=_without_empty(kept[np.asarray(store.sentence_start)], int(kept[-1])))
+
+
+def _word_counts(store: Store, tokenizer: Tokenizer) -> NDArray[np.int64]:
+    counts = np.zeros(tokenizer.size, np.int64)
+    counts[: len(store.counts)] = store.counts[: tokenizer.size]
+    counts[tokenizer.special_ids] = 0
+    return counts
+
+
+def _without_empty(start: NDArray[np.int64], total: int) -> NDArray[np.int64]:
+    """Where sentences begin and the last one ends; those that lost all of their words are gone.
+
+    >>> _without_empty(np.array([0, 2, 2, 5, 7]), 7).tolist()
+    [0, 2, 5, 7]
+    """
+    return np.unique(np.append(start, total))

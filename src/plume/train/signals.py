@@ -1,0 +1,30 @@
+"""Being told to stop, in the middle of a run."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+
+@contextmanager
+def watched_signals() -> Iterator[list[str]]:
+    """Ctrl-C and SIGTERM are noted, and the loop ends after the step; a second Ctrl-C ends at once."""
+    caught: list[str] = []
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        if caught:
+            raise KeyboardInterrupt
+        caught.append(signal.Signals(number).name)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield caught  # signals belong to the main thread: a caller there handles them
+        return
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield caught
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,233 @@
+"""Pre-training of word vectors, from a text file to a model directory."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, TaskProgressColumn, TextColumn
+from rich.progress import Progress as Bar
+
+from plume.core.errors import PlumeError
+from plume.core.files import read_json, write_folder, write_json
+from plume.data.corpus import Corpus
+from plume.data.store import Stores, build_stores
+from plume.data.train_tokenizer import train_tokenizer
+from plume.static.model import TOKENIZER, read_arrays, save_model, write_arrays
+from plume.static.reading import WORDS, read_text, read_vocabulary
+from plume.static.recipe import Measured, Trainer
+from plume.static.text import Vocabulary, WordText
+from plume.text.tokenizer import Tokenizer
+from plume.text.word_level import WordLevel
+from plume.text.words import Words
+from plume.train.budget import Budget, Spent
+from plume.train.metrics import MetricsLog
+from plume.train.progress import Progress
+from plume.train.settings import WordSettings, save_settings
+from plume.train.signals import watched_signals
+from plume.train.word_card import write_word_card
+
+DATA = Path("train") / "data.json"
+_SCRATCH = Path("train") / "scratch"  # the text as word numbers, co-occurrences; gone when the run is done
+_ARRAYS, _STATE = "arrays.safetensors", "state.json"
+_MEASUREMENTS = 10
+_ALL_WORDS = 1 << 31
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """Where a run is: `pieces` of the text are done, over all epochs."""
+
+    pieces: int = 0
+    spent: Spent = Spent()
+
+
+@dataclass(frozen=True, kw_only=True)
+class FinishedVectors:
+    folder: Path
+    spent: Spent
+    measured: Measured
+    stopped_by: str | None
+
+
+def start(settings: WordSettings, folder: Path, *, quiet: bool = False) -> FinishedVectors:
+    """A new run into a directory that does not exist yet or is empty."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise PlumeError(f"{folder} exists already. Choose another --out, or go on with that run: plume pretrain --resume {folder}")
+    settings = replace(settings, corpus=tuple(os.path.abspath(path) for path in settings.corpus))
+    return _run(settings, folder, quiet=quiet)
+
+
+def resume(folder: Path, settings: WordSettings, *, budget: Budget | None = None, quiet: bool = False) -> FinishedVectors:
+    """Go on from the last checkpoint."""
+    return _run(replace(settings, budget=budget or settings.budget), folder, quiet=quiet)
+
+
+def _run(settings: WordSettings, folder: Path, *, quiet: bool) -> FinishedVectors:
+    recipe = settings.recipe
+    corpus = Corpus(list(settings.corpus))
+    corpus.require_trainable()
+    tokenizer = _tokenizer(settings, folder, corpus, quiet=quiet)
+    stores = _stores(corpus, tokenizer, quiet=quiet)
+    fingerprint = {name: stores.info[name] for name in ("corpus", "tokenizer")}
+    if (folder / DATA).exists() and read_json(folder / DATA, "what the run was fed") != fingerprint:
+        raise PlumeError(f"The text at {', '.join(settings.corpus)} is not what {folder} was trained on: restore it, or start a new run.")
+    vocabulary = read_vocabulary(stores.train, tokenizer)
+    # A vocabulary that cannot be trained on is refused before anything is written.
+    recipe.trainer(vocabulary, seed=settings.seed, threads=settings.threads)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_json(folder / DATA, fingerprint)
+    save_settings(folder, settings)
+    tokenizer.save(folder / TOKENIZER)
+    try:
+        text = read_text(stores.train, vocabulary, tokenizer, folder / _SCRATCH / "text.bin")
+        held_out = read_text(stores.held_out, vocabulary, tokenizer, folder / _SCRATCH / "held_out.bin")
+        if recipe.phrases is not None:
+            text, vocabulary, held_out = recipe.phrases.apply(text, vocabulary, held_out)
+        run = _Run(settings, folder, tokenizer, vocabulary, text, held_out, quiet=quiet)
+        return run.go(entropy=stores.train.unigram_entropy)
+    finally:
+        shutil.rmtree(folder / _SCRATCH, ignore_errors=True)
+
+
+class _Run:
+    def __init__(
+        self,
+        settings: WordSettings,
+        folder: Path,
+        tokenizer: Tokenizer,
+        vocabulary: Vocabulary,
+        text: WordText,
+        held_out: WordText,
+        *,
+        quiet: bool,
+    ) -> None:
+        self.settings, self.folder, self.tokenizer, self.quiet = settings, folder, tokenizer, quiet
+        self.vocabulary, self.text, self.held_out = vocabulary, text, held_out
+        self.trainer: Trainer = settings.recipe.trainer(vocabulary, seed=settings.seed, threads=settings.threads)
+        self.measured = Measured(float("nan"), float("nan"))
+
+    def go(self, *, entropy: float) -> FinishedVectors:
+        recipe, trainer = self.settings.recipe, self.trainer
+        budget = self.settings.budget or Budget(unit="tokens", amount=float(max(1, recipe.epochs * len(self.text.ids))))
+        with Progress(budget=budget, entropy=entropy, trivial={}, quiet=self.quiet) as progress:
+            progress.say(
+                f"{recipe.name}/{recipe.size}: {len(self.vocabulary):,} words × {recipe.dimension}, {len(self.text.ids):,} words of text, "
+                f"{f'budget {budget}' if self.settings.budget else f'{recipe.epochs} epochs'}, {self.settings.threads} threads"
+            )
+            trainer.prepare(self.text, self.folder / _SCRATCH, lambda share: None)
+            standing = self._restored()
+            log = MetricsLog(self.folder, resumed_at=standing.pieces)
+            stopped = self._train(standing, budget, progress, log)
+            log.close()
+        standing, stopped_by = stopped
+        self._publish()
+        write_word_card(
+            self.folder, settings=self.settings, spent=standing.spent, measured=self.measured, vocabulary=self.vocabulary,
+            words=len(self.text.ids), stopped_by=stopped_by,
+        )  # fmt: skip
+        return FinishedVectors(folder=self.folder, spent=standing.spent, measured=self.measured, stopped_by=stopped_by)
+
+    def _train(self, standing: Standing, budget: Budget, progress: Progress, log: MetricsLog) -> tuple[Standing, str | None]:
+        """Piece by piece; after each the run may be measured, saved or stopped."""
+        total = self.settings.recipe.epochs * self.trainer.pieces
+        saved, measured = standing.spent, self._share(standing, budget, total)
+        with watched_signals() as caught:
+            while self._share(standing, budget, total) < 1 and not caught:
+                standing, loss = self._piece(standing, budget, total)
+                share = self._share(standing, budget, total)
+                progress.step(standing.spent, {"loss": loss})
+                log.write(
+                    step=standing.pieces, tokens=standing.spent.tokens, seconds=round(standing.spent.seconds, 3), **{"loss/training": loss}
+                )
+                done = share >= 1 or bool(caught)
+                if done or share - measured >= 1 / _MEASUREMENTS:
+                    measured = share
+                    self._measure(standing, progress, log)
+                since = Spent(tokens=standing.spent.tokens - saved.tokens, seconds=standing.spent.seconds - saved.seconds)
+                if done or self.settings.save_every.progress(since) >= 1:
+                    saved = standing.spent
+                    self._save(standing)
+        if np.isnan(self.measured.loss):  # resumed with nothing left to do
+            self._measure(standing, progress, log)
+        return standing, caught[0] if caught else None
+
+    def _piece(self, standing: Standing, budget: Budget, total: int) -> tuple[Standing, float]:
+        epoch, piece = divmod(standing.pieces, self.trainer.pieces)
+        before = self._share(standing, budget, total)
+        # A time budget does not know how far the piece will bring it: as far as the one before did.
+        step = before / standing.pieces if self.settings.budget and standing.pieces else 1 / total
+        started = time.perf_counter()
+        done = self.trainer.train(self.text, epoch=epoch, piece=piece, progress=before, progress_after=min(1.0, before + step))
+        spent = Spent(
+            steps=standing.pieces + 1,
+            tokens=standing.spent.tokens + done.words,
+            seconds=standing.spent.seconds + time.perf_counter() - started,
+        )
+        return Standing(pieces=standing.pieces + 1, spent=spent), done.loss / max(done.count, 1)
+
+    def _share(self, standing: Standing, budget: Budget, total: int) -> float:
+        """Of the run that is done: of its budget where there is one, else of its epochs."""
+        return budget.progress(standing.spent) if self.settings.budget else standing.pieces / total
+
+    def _measure(self, standing: Standing, progress: Progress, log: MetricsLog) -> None:
+        self.measured = self.trainer.loss(self.held_out)
+        progress.measured(standing.spent, {"loss": self.measured.loss, "loss/guessing": self.measured.baseline})
+        log.write(step=standing.pieces, tokens=standing.spent.tokens, **{"held_out/loss": self.measured.loss})
+
+    def _checkpoints(self) -> list[Path]:
+        return sorted(self.folder.glob("train/checkpoint-*"), key=lambda path: path.name)
+
+    def _save(self, standing: Standing) -> None:
+        def fill(target: Path) -> None:
+            write_arrays(target / _ARRAYS, self.trainer.arrays)
+            write_json(target / _STATE, {"pieces": standing.pieces, "spent": asdict(standing.spent)})
+
+        older = self._checkpoints()
+        target = self.folder / "train" / f"checkpoint-{standing.pieces:09d}"
+        if target not in older:
+            write_folder(target, fill)
+        for path in older:
+            if path != target:
+                shutil.rmtree(path, ignore_errors=True)
+
+    def _restored(self) -> Standing:
+        found = self._checkpoints()
+        if not found:
+            return Standing()
+        state = read_json(found[-1] / _STATE, "the checkpoint is damaged; delete its folder to begin anew")
+        arrays = read_arrays(found[-1] / _ARRAYS)
+        for name, array in self.trainer.arrays.items():
+            if name not in arrays or arrays[name].shape != array.shape:
+                raise PlumeError(f"{found[-1] / _ARRAYS} does not fit this run: '{name}' is missing or of another size.")
+            array[...] = arrays[name]
+        return Standing(pieces=state["pieces"], spent=Spent(**state["spent"]))
+
+    def _publish(self) -> None:
+        save_model(
+            self.folder, recipe=self.settings.recipe, tokenizer=self.tokenizer, vocabulary=self.vocabulary, arrays=self.trainer.vectors()
+        )
+
+
+def _tokenizer(settings: WordSettings, folder: Path, corpus: Corpus, *, quiet: bool) -> Tokenizer:
+    """The run's own when resuming, else the words of the corpus."""
+    if (folder / TOKENIZER).exists():
+        return Tokenizer.load(folder / TOKENIZER, format=WORDS)
+    recipe = settings.recipe
+    most = _ALL_WORDS if recipe.most is None else recipe.most + len(WORDS.specials())
+    with Console(stderr=True, quiet=quiet).status("counting words …"):
+        spec = WordLevel(vocabulary=most, least=recipe.least, lowercase=recipe.lowercase, chinese=recipe.cut)
+        return train_tokenizer(corpus, spec, WORDS)
+
+
+def _stores(corpus: Corpus, tokenizer: Tokenizer, *, quiet: bool) -> Stores:
+    columns = (TextColumn("reading"), BarColumn(), TaskProgressColumn())
+    with Bar(*columns, console=Console(stderr=True, quiet=quiet), disable=quiet or not sys.stderr.isatty(), transient=True) as bar:
+        task = bar.add_task("", total=corpus.census().characters)
+        return build_stores(corpus, tokenizer, words=Words.SPACES, cache=None, progress=lambda done: bar.update(task, completed=done))
