@@ -24,6 +24,7 @@ from plume.data.corpus import CorpusKind
 from plume.data.embedded import chinese_documents, english_documents, write_embedded
 from plume.data.labelled import CodedBlocks
 from plume.recipes import _catalog as catalog
+from plume.static.recipe import StaticRecipe
 from plume.train.budget import Budget
 from plume.train.card import sparkline
 from plume.train.metrics import read_metrics
@@ -93,7 +94,9 @@ def corpora_of(given: Any, scratch: Path) -> dict[str, Path]:
 
 def corpus_kind(family: str) -> str:
     """Which of the four corpora a family is trained on."""
-    recipe = catalog.recipe(f"{family}/tiny")
+    recipe = catalog.declaration(f"{family}/tiny")
+    if isinstance(recipe, StaticRecipe):
+        return "text"
     if any(isinstance(kind.layout, CodedBlocks) for kind in recipe.kinds):
         return "labelled"
     return {CorpusKind.PAIRS: "pairs", CorpusKind.EMOJI: "emoji"}.get(recipe.corpus, "text")
@@ -101,6 +104,8 @@ def corpus_kind(family: str) -> str:
 
 def trained(family: str, corpus: Path, budget: str, seed: int) -> dict[str, Any]:
     """One family's run, in a process of its own: what it spent, and each objective's loss beside its baseline."""
+    if isinstance(catalog.declaration(f"{family}/tiny"), StaticRecipe):
+        return trained_vectors(family, corpus, seed)
     from plume.train import pretrain as runs
     from plume.train.settings import make_settings
 
@@ -131,6 +136,30 @@ def trained(family: str, corpus: Path, budget: str, seed: int) -> dict[str, Any]
         "flops": spent.flops,
         "entropy": finished.entropy,
         "objectives": objectives,
+    }
+
+
+def trained_vectors(family: str, corpus: Path, seed: int) -> dict[str, Any]:
+    """The same for word vectors, which train for the recipe's epochs."""
+    from plume.train import word_vectors
+    from plume.train.settings import make_word_settings
+
+    recipe = catalog.declaration(f"{family}/tiny")
+    assert isinstance(recipe, StaticRecipe)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch) / family
+        finished = word_vectors.start(make_word_settings(recipe, corpus=corpus, seed=seed), folder, quiet=True)
+        model = plume.load(folder)
+        curve = [entry["held_out/loss"] for entry in read_metrics(folder) if "held_out/loss" in entry]
+    measured = {"loss": finished.measured.loss, "baseline": finished.measured.baseline, "accuracy": None, "curve": sparkline(curve)}
+    return {
+        "parameters": model.vectors.matrix.size,
+        "budget": f"{recipe.epochs} epochs",
+        "seed": seed,
+        "steps": finished.spent.steps,
+        "tokens": finished.spent.tokens,
+        "seconds": round(finished.spent.seconds, 1),
+        "objectives": {recipe.objective: measured},
     }
 
 

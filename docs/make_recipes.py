@@ -14,6 +14,7 @@ from typing import Any
 
 from plume.core import catalog as files
 from plume.recipes import _catalog as catalog
+from plume.static.recipe import StaticRecipe
 from plume.train.card import table
 from plume.train.diagram import diagrams
 
@@ -31,8 +32,9 @@ MEASURED = """## What each learns
 
 Every family's `tiny` (width 128, two blocks; an encoder–decoder has two of each), trained by the same command on two CPU cores, one seed, for
 the seconds that the table names. *Loss* is that of text held out of training, in nats a prediction. *Baseline* is what needs no context: for
-tokens, knowing how frequent each is and copying what the input shows at the same place (for BERT 0.9 × entropy + 0.14; T5's sentinels come in
-order and cost nothing); for classes, guessing by their shares. A loss below its baseline is learned from context; *right* is how often the
+tokens, knowing how frequent each is and copying what the input shows at the same place (for BERT 0.9 × entropy + 0.14; of T5's spans one knows
+the mean length); for classes, guessing by their shares; for word vectors, the best guess from how frequent the word to be predicted is (GloVe's loss
+is its weighted square error, its baseline that of the biases alone). A loss below its baseline is learned from context; *right* is how often the
 likeliest answer was. Tokens count everything that the network reads, a decoder's input too. `labelled.jsonl` is enwiki_slice and ag_news with
 their sections as labels, `tweets.txt` tweeteval_emoji with its emoji put back.
 """
@@ -56,7 +58,14 @@ def measured(results: dict[str, Any]) -> str:
             baseline = value["baseline"]
             verdict = "" if baseline is None else f"{value['loss'] / baseline:.2f}"
             rows.append(
-                (*first, name, f"{value['loss']:.3f}", "" if baseline is None else f"{baseline:.3f}", verdict, f"{value['accuracy']:.1%}")
+                (
+                    *first,
+                    name,
+                    f"{value['loss']:.3f}",
+                    "" if baseline is None else f"{baseline:.3f}",
+                    verdict,
+                    "" if value["accuracy"] is None else f"{value['accuracy']:.1%}",
+                )
             )
     header = ("recipe", "corpus", "tokens", "seconds", "objective", "loss", "baseline", "loss / baseline", "right")
     notes = [f"- {family}/tiny: {result['note']}" for family, result in results.items() if "note" in result]
@@ -64,9 +73,12 @@ def measured(results: dict[str, Any]) -> str:
 
 
 def section(family: str, results: dict[str, Any]) -> str:
-    recipe = catalog.recipe(family)
+    base = catalog.declarations(family)["base"]
     module = files.load("recipes", family)
-    parts = [f"## {family}", inspect.cleandoc(module.__doc__ or ""), f"Paper: {recipe.paper}. {costs(family, results)}"]
+    parts = [f"## {family}", inspect.cleandoc(module.__doc__ or "")]
+    if isinstance(base, StaticRecipe):
+        return "\n\n".join([*parts, f"Paper: {base.paper}."])
+    parts.append(f"Paper: {base.paper}. {costs(family, results)}")
     for name, picture in diagrams(catalog.recipe(f"{family}/tiny")).items():
         parts.append(f"`{name}`\n\n```text\n{picture}\n```")
     return "\n\n".join(parts)
@@ -78,8 +90,7 @@ def costs(family: str, results: dict[str, Any]) -> str:
     if family in results and "bert" in results:
         ours, bert = results[family], results["bert"]
         flops = (ours["flops"] / ours["tokens"]) / (bert["flops"] / bert["tokens"])
-        time = (ours["seconds"] / ours["tokens"]) / (bert["seconds"] / bert["tokens"])
-        said += f" A token read costs {flops:.2f} times the FLOPs of bert/tiny, and took {time:.2f} times as long."
+        said += f" A token read costs {flops:.2f} times the FLOPs of bert/tiny."
     return said
 
 

@@ -10,14 +10,27 @@ import typer
 
 def run(
     model: Annotated[Path, typer.Argument(help="A model directory.")],
-    out: Annotated[Path, typer.Option(help="The directory to make.")],
-    to: Annotated[str, typer.Option(help="The format: hf, a directory that transformers loads.")] = "hf",
+    out: Annotated[Path, typer.Option(help="The directory to make; of word vectors the file.")],
+    to: Annotated[
+        str | None,
+        typer.Option(
+            help="hf, a directory that transformers loads; of word vectors word2vec (text), word2vec-binary, fasttext.  "
+            "[default: hf; of word vectors by the file's name]"
+        ),
+    ] = None,
 ) -> None:
     """Write a model for other tools."""
     import plume
     from plume.core.errors import PlumeError, suggest
+    from plume.static.model import is_word_model
 
-    if to != "hf":
+    if is_word_model(model):
+        from plume.static.exchange import export_vectors
+
+        print(f"{out}: {export_vectors(model, out, to=to)}")
+        return
+    if to not in (None, "hf"):
+        assert to is not None
         raise PlumeError(f"There is no export format '{to}': {suggest(to, ['hf'])}.")
     plume.export_hf(model, out=out)
     print(f"{out}: load it with transformers.AutoModel.from_pretrained('{out}')")

@@ -9,10 +9,20 @@ import typer
 
 
 def run(
-    folder: Annotated[Path, typer.Argument(help="A Hugging Face directory: config.json, tokeniser files, weights.")],
+    folder: Annotated[
+        Path, typer.Argument(help="A Hugging Face directory (config.json, tokeniser files, weights), or a file of word vectors.")
+    ],
     out: Annotated[Path, typer.Option(help="The model directory to make.")],
 ) -> None:
-    """Make a plume model of a Hugging Face directory."""
+    """Make a plume model of a Hugging Face directory, or of a file of word vectors."""
+    if folder.is_file():
+        from plume.static.exchange import import_vectors
+
+        made = import_vectors(folder, out)
+        for note in made.vectors.notes:
+            print(note)
+        print(f"{out}: {len(made.vectors):,} words × {made.vectors.dimension}")
+        return
     from plume.hf.importing import import_folder
 
     imported = import_folder(folder, out)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from plume.static import kernels_window as kernels
+from plume.static import kernels_predict, kernels_window
 from plume.static.ngrams import ngram_lists
 from plume.static.recipe import Arrays, FastText
 from plume.static.text import Vocabulary
@@ -23,7 +23,9 @@ class FastTextTrainer(Word2VecTrainer):
     def vectors(self) -> Arrays:
         """The rows as they were trained; a word's vector is the mean of its own and its n-grams'."""
         rows = self.arrays["input"]
-        return {"word": np.ascontiguousarray(rows[: len(self.vocabulary)]), "ngram": np.ascontiguousarray(rows[len(self.vocabulary) :])}
+        size = len(self.vocabulary)
+        parts = {"word": rows[:size], "ngram": rows[size:], "output": self.arrays["output"]}  # the last for fastText's own file
+        return {name: np.ascontiguousarray(part) for name, part in parts.items()}
 
     def word_vectors(self) -> NDArray[np.float32]:
         """[V, D] the words' vectors, each the mean of its rows."""
@@ -42,26 +44,26 @@ class FastTextTrainer(Word2VecTrainer):
         """fasttext.cc: ±1/dimension."""
         return 1.0 / self.recipe.dimension
 
-    def _make_targets(self, redraw: bool = True) -> kernels.Targets:
+    def _make_targets(self, redraw: bool = True) -> kernels_predict.Targets:
         return super()._make_targets(redraw)
 
-    def _make_inputs(self) -> kernels.Inputs:
+    def _make_inputs(self) -> kernels_predict.Inputs:
         size, recipe = len(self.vocabulary), self.recipe
         begin, ids = ngram_lists(self.vocabulary.words, shortest=recipe.shortest, longest=recipe.longest, buckets=recipe.buckets)
         rows = np.insert(ids + size, begin[:-1], np.arange(size))  # a word's own row first
         begin = begin + np.arange(size + 1)
-        return kernels.Inputs(begin, rows.astype(np.int32), _echo(begin, rows))
+        return kernels_predict.Inputs(begin, rows.astype(np.int32), _echo(begin, rows))
 
     def _skip_gram(
         self,
-        share: kernels.Share,
-        inputs: kernels.Inputs,
-        room: kernels.Scratch,
+        share: kernels_predict.Share,
+        inputs: kernels_predict.Inputs,
+        room: kernels_predict.Scratch,
         input_: NDArray[np.float32],
         output: NDArray[np.float32],
         width: int,
     ) -> tuple[float, int]:
-        return kernels.centre_skip_gram(share, self._targets, inputs, room, input_, output, width)
+        return kernels_window.centre_skip_gram(share, self._targets, inputs, room, input_, output, width)
 
 
 def _echo(begin: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.float32]:

@@ -24,7 +24,7 @@ from plume.static.text import Vocabulary
 from plume.static.word2vec import INITIAL, SHARES, kernel_seeds
 
 END = "</s>"  # fastText reads the end of a line as a word
-_PIECE = 40_000_000
+_PIECE = 100_000_000  # numbers a piece walks over
 
 
 class ClassifierLoss(enum.StrEnum):

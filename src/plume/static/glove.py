@@ -20,7 +20,7 @@ from plume.static.recipe import Arrays, GloVe, Measured, Piece
 from plume.static.text import Vocabulary, WordText
 from plume.static.word2vec import INITIAL, SHARES, kernel_seeds
 
-_PIECE = 400_000_000  # numbers an AdaGrad piece walks over: about a second on two cores
+_PIECE = 1_000_000_000  # numbers an AdaGrad piece walks over: about a second on two cores
 _SWEEPS = 4  # of fitting biases alone
 
 

@@ -10,12 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 Kernel = Callable[..., Any]
+# cache: compiled once a machine. numba looks at a kernel's own file only: after a change to a helper, touch the files whose kernels use it.
 # nogil: shares of a piece run in threads of their own, and Ctrl-C reaches Python between pieces.
 _OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": True, "error_model": "numpy", "cache": True}
-kernel: Callable[[Kernel], Kernel] = numba.njit(**_OPTIONS)
+_compiled: Any = numba.njit
+kernel: Callable[[Kernel], Kernel] = _compiled(**_OPTIONS)
 # Inner loops make no arrays. Without numba's counting of references to those they are given, training is 1.6 times faster.
-loop: Callable[[Kernel], Kernel] = numba.njit(_nrt=False, **_OPTIONS)
-helper: Callable[[Kernel], Kernel] = numba.njit(_nrt=False, forceinline=True, **_OPTIONS)
+loop: Callable[[Kernel], Kernel] = _compiled(_nrt=False, **_OPTIONS)
+helper: Callable[[Kernel], Kernel] = _compiled(_nrt=False, forceinline=True, **_OPTIONS)
 
 _MULTIPLIER, _INCREMENT = np.uint64(6364136223846793005), np.uint64(1442695040888963407)
 HALF = np.uint64(32)

@@ -8,8 +8,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from plume.static.kernels_ngrams import hash_stretches, hash_words
-
 
 def ngram_ids(word: str, *, shortest: int, longest: int, buckets: int) -> NDArray[np.int64]:
     """The buckets of a word's n-grams, in fastText's order, with repetitions (Bojanowski et al. 2017, section 3.2).
@@ -25,6 +23,8 @@ def ngram_ids(word: str, *, shortest: int, longest: int, buckets: int) -> NDArra
 
 def ngram_lists(words: Sequence[str], *, shortest: int, longest: int, buckets: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The same for many words at once: `ids[begin[w]:begin[w + 1]]` are those of word w."""
+    from plume.static.kernels_ngrams import hash_stretches  # compiled code, loaded when first needed
+
     lengths = np.array([len(word) + 2 for word in words], np.int64)  # in characters, with < and >
     text = "".join(f"<{word}>" for word in words)
     raw = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
@@ -35,6 +35,8 @@ def ngram_lists(words: Sequence[str], *, shortest: int, longest: int, buckets: i
 
 def word_hashes(words: Sequence[str]) -> NDArray[np.int32]:
     """fastText's hash of whole words, as the signed number in which its word n-grams keep it."""
+    from plume.static.kernels_ngrams import hash_words
+
     raw = [word.encode("utf-8", "surrogatepass") for word in words]
     begin = np.concatenate([[0], np.cumsum([len(one) for one in raw])]).astype(np.int64)
     return hash_words(np.frombuffer(b"".join(raw), np.int8), begin).view(np.int32)

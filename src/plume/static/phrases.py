@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,6 +41,26 @@ class Phrases(Part):
             text, vocabulary = self._pass(text, vocabulary)
         return text, vocabulary
 
+    def join(self, words: Sequence[str], index: Mapping[str, int]) -> list[str]:
+        """The words of a text with those joined that the vocabulary has as a phrase, from left to right.
+
+        >>> Phrases().join(["new", "york", "is", "new"], {"new_york": 0, "is": 1})
+        ['new_york', 'is', 'new']
+        """
+        found = list(words)
+        for _ in range(self.passes):
+            joined: list[str] = []
+            fresh = False  # a phrase of this pass is not joined again in it
+            for word in found:
+                phrase = _spelled(joined[-1], word) if joined and not fresh else ""
+                fresh = phrase in index
+                if fresh:
+                    joined[-1] = phrase
+                else:
+                    joined.append(word)
+            found = joined
+        return found
+
     def _pass(self, text: WordText, vocabulary: Vocabulary) -> tuple[WordText, Vocabulary]:
         ids = np.asarray(text.ids, np.int64)
         size = len(vocabulary)
@@ -77,13 +98,16 @@ def _named(vocabulary: Vocabulary, pairs: NDArray[np.int64]) -> tuple[list[str],
     words, index = list(vocabulary.words), dict(vocabulary.index)
     numbers = np.empty(len(pairs), np.int64)
     for place, pair in enumerate(pairs.tolist()):  # over phrases, not over text
-        left, right = words[pair // len(vocabulary)], words[pair % len(vocabulary)]
-        phrase = left + ("" if is_han(left[-1:]) and is_han(right[:1]) else "_") + right
+        phrase = _spelled(words[pair // len(vocabulary)], words[pair % len(vocabulary)])
         if phrase not in index:
             index[phrase] = len(words)
             words.append(phrase)
         numbers[place] = index[phrase]
     return words, numbers
+
+
+def _spelled(left: str, right: str) -> str:
+    return left + ("" if is_han(left[-1:]) and is_han(right[:1]) else "_") + right
 
 
 def _renumbered(ids: NDArray[np.int64], start: NDArray[np.int64], words: list[str]) -> tuple[WordText, Vocabulary]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from plume.core.errors import PlumeError
 from plume.data.store import Store
+from plume.static.phrases import Phrases
 from plume.static.text import Vocabulary, WordText
 from plume.text.format import Format
 from plume.text.tokenizer import Tokenizer
@@ -49,6 +50,20 @@ def read_text(store: Store, vocabulary: Vocabulary, tokenizer: Tokenizer, path: 
     np.cumsum(kept, out=kept)
     ids = np.memmap(path, np.int32, "r") if kept[-1] else np.zeros(0, np.int32)
     return WordText(ids=ids, start=_without_empty(kept[np.asarray(store.sentence_start)], int(kept[-1])))
+
+
+def join_phrases(text: WordText, phrases: Phrases, before: Vocabulary, after: Vocabulary) -> WordText:
+    """A text of the vocabulary before phrases were joined, with the phrases of the one after; for held-out text, which is short."""
+    sentences = [
+        [
+            number
+            for word in phrases.join([before.words[i] for i in ids.tolist()], after.index)
+            if (number := after.index.get(word, -1)) >= 0
+        ]
+        for ids in np.split(np.asarray(text.ids), text.start[1:-1])
+    ]
+    joined = np.array([number for sentence in sentences for number in sentence], np.int32)
+    return WordText(ids=joined, start=np.unique(np.cumsum([0, *(len(sentence) for sentence in sentences)])).astype(np.int64))
 
 
 def _word_counts(store: Store, tokenizer: Tokenizer) -> NDArray[np.int64]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plume.core.seeds import Draws
-from plume.static import kernels_window as kernels
+from plume.static import kernels_predict, kernels_window
 from plume.static.kernels_sampling import fill_uniform
 from plume.static.kernels_vector import flat, padded
 from plume.static.recipe import Architecture, Arrays, Measured, Piece, StaticLoss, Word2Vec
@@ -19,7 +19,7 @@ from plume.static.sampling import huffman_tree, keep_shares, keep_thresholds, no
 from plume.static.text import Vocabulary, WordText
 
 SHARES = 16  # parts of a piece that threads take as they come; a number of its own, so that it does not depend on the threads
-_PIECE = 40_000_000  # numbers of the input a piece walks over: about a second on two cores
+_PIECE = 100_000_000  # numbers of the input a piece walks over: about a second of skip-gram on two cores
 INITIAL, _HELD_OUT = 2**40, 2**40 + 1  # "epochs" of the random numbers that no epoch uses
 
 
@@ -83,17 +83,17 @@ class Word2VecTrainer:
         """First values lie in ±1/(2 · dimension)."""
         return 0.5 / self.recipe.dimension
 
-    def _make_inputs(self) -> kernels.Inputs:
+    def _make_inputs(self) -> kernels_predict.Inputs:
         return _own_row(len(self.vocabulary))
 
-    def _make_targets(self, redraw: bool = False) -> kernels.Targets:
+    def _make_targets(self, redraw: bool = False) -> kernels_predict.Targets:
         counts = self.vocabulary.counts
         if self.recipe.loss is StaticLoss.HIERARCHICAL_SOFTMAX:
             tree = huffman_tree(counts)
-            return kernels.Targets(0, redraw, np.zeros(0, np.uint32), np.zeros(0, np.int32), tree.begin, tree.points, tree.labels)
+            return kernels_predict.Targets(0, redraw, np.zeros(0, np.uint32), np.zeros(0, np.int32), tree.begin, tree.points, tree.labels)
         noise = noise_table(counts, self.recipe.power)
         no_tree = huffman_tree(counts[:2])  # of the same types, for the compiler
-        return kernels.Targets(self.recipe.negatives, redraw, *noise, no_tree.begin, no_tree.points, no_tree.labels)
+        return kernels_predict.Targets(self.recipe.negatives, redraw, *noise, no_tree.begin, no_tree.points, no_tree.labels)
 
     def _scores(self) -> NDArray[np.float64]:
         """The best score of each output row for who knows only frequencies: log odds of a true word against noise, or of the two sides of a node."""
@@ -107,31 +107,39 @@ class Word2VecTrainer:
     def _rate(self, progress: float) -> float:
         return self.recipe.first_rate * max(1 - progress, self.recipe.least_rate)
 
-    def _share(self, part: WordText, first_rate: float, last_rate: float, seed: np.uint64) -> kernels.Share:
-        return kernels.Share(part.ids, part.start, self._keep, self.recipe.window, np.float32(first_rate), np.float32(last_rate), seed)
+    def _share(self, part: WordText, first_rate: float, last_rate: float, seed: np.uint64) -> kernels_predict.Share:
+        return kernels_predict.Share(
+            part.ids, part.start, self._keep, self.recipe.window, np.float32(first_rate), np.float32(last_rate), seed
+        )
 
     def _walk(
-        self, share: kernels.Share, inputs: kernels.Inputs, input_: NDArray[np.float32], output: NDArray[np.float32], *, mean: bool
+        self,
+        share: kernels_predict.Share,
+        inputs: kernels_predict.Inputs,
+        input_: NDArray[np.float32],
+        output: NDArray[np.float32],
+        *,
+        mean: bool,
     ) -> tuple[float, int]:
         width = input_.shape[1]
-        room = kernels.scratch(self._targets, width)
+        room = kernels_predict.scratch(self._targets, width)
         if self.recipe.architecture is Architecture.CBOW:
-            return kernels.bag_of_words(share, self._targets, inputs, room, flat(input_), flat(output), mean, width)
+            return kernels_window.bag_of_words(share, self._targets, inputs, room, flat(input_), flat(output), mean, width)
         return self._skip_gram(share, inputs, room, flat(input_), flat(output), width)
 
     def _skip_gram(
         self,
-        share: kernels.Share,
-        inputs: kernels.Inputs,
-        room: kernels.Scratch,
+        share: kernels_predict.Share,
+        inputs: kernels_predict.Inputs,
+        room: kernels_predict.Scratch,
         input_: NDArray[np.float32],
         output: NDArray[np.float32],
         width: int,
     ) -> tuple[float, int]:
-        return kernels.context_skip_gram(share, self._targets, room, input_, output, width)
+        return kernels_window.context_skip_gram(share, self._targets, room, input_, output, width)
 
     def _evaluate(
-        self, text: WordText, inputs: kernels.Inputs, input_: NDArray[np.float32], output: NDArray[np.float32], mean: bool
+        self, text: WordText, inputs: kernels_predict.Inputs, input_: NDArray[np.float32], output: NDArray[np.float32], mean: bool
     ) -> float:
         cuts = text.cuts(0, len(text), SHARES)
         seeds = kernel_seeds(seed=0, epoch=_HELD_OUT, first=0, count=SHARES)
@@ -150,5 +158,5 @@ class Word2VecTrainer:
             return list(pool.map(work, range(SHARES)))
 
 
-def _own_row(size: int) -> kernels.Inputs:
-    return kernels.Inputs(np.arange(size + 1), np.arange(size, dtype=np.int32), np.ones(size, np.float32))
+def _own_row(size: int) -> kernels_predict.Inputs:
+    return kernels_predict.Inputs(np.arange(size + 1), np.arange(size, dtype=np.int32), np.ones(size, np.float32))

@@ -20,7 +20,7 @@ from plume.data.corpus import Corpus
 from plume.data.store import Stores, build_stores
 from plume.data.train_tokenizer import train_tokenizer
 from plume.static.model import TOKENIZER, read_arrays, save_model, write_arrays
-from plume.static.reading import WORDS, read_text, read_vocabulary
+from plume.static.reading import WORDS, join_phrases, read_text, read_vocabulary
 from plume.static.recipe import Measured, Trainer
 from plume.static.text import Vocabulary, WordText
 from plume.text.tokenizer import Tokenizer
@@ -89,7 +89,9 @@ def _run(settings: WordSettings, folder: Path, *, quiet: bool) -> FinishedVector
         text = read_text(stores.train, vocabulary, tokenizer, folder / _SCRATCH / "text.bin")
         held_out = read_text(stores.held_out, vocabulary, tokenizer, folder / _SCRATCH / "held_out.bin")
         if recipe.phrases is not None:
-            text, vocabulary, held_out = recipe.phrases.apply(text, vocabulary, held_out)
+            words = vocabulary
+            text, vocabulary = recipe.phrases.apply(text, words)
+            held_out = join_phrases(held_out, recipe.phrases, words, vocabulary)
         run = _Run(settings, folder, tokenizer, vocabulary, text, held_out, quiet=quiet)
         return run.go(entropy=stores.train.unigram_entropy)
     finally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from plume.static import kernels_window as kernels
+from plume.static.kernels_predict import Share
 from plume.static.recipe import Architecture, FastText, StaticLoss, Word2Vec
 from plume.static.text import Vocabulary, WordText
 
@@ -77,7 +77,7 @@ def trained(recipe: Word2Vec):
     for array in trainer.arrays.values():
         array[...] = generator.normal(0, 0.3, array.shape)
     oracle = Oracle(trainer, 77, redraw=isinstance(recipe, FastText))
-    share = kernels.Share(TEXT.ids, TEXT.start, trainer._keep, recipe.window, np.float32(RATE), np.float32(RATE), np.uint64(77))
+    share = Share(TEXT.ids, TEXT.start, trainer._keep, recipe.window, np.float32(RATE), np.float32(RATE), np.uint64(77))
     found = trainer._walk(share, trainer._inputs, trainer._input, trainer._output, mean=recipe.mean)
     return trainer, oracle, found
 

@@ -51,6 +51,18 @@ def test_chinese_is_joined_without_a_sign_and_meets_words_that_are_there() -> No
     assert vocabulary.counts[vocabulary.index["北京大学"]] == 3 and "北京" not in vocabulary.index
 
 
+def test_later_texts_are_joined_by_the_vocabulary() -> None:
+    index = {"new_york": 0, "new_york_times": 1, "北京大学": 2}
+    assert Phrases(passes=2).join(["the", "new", "york", "times", "in", "北京", "大学"], index) == [
+        "the",
+        "new_york_times",
+        "in",
+        "北京大学",
+    ]
+    assert Phrases(passes=1).join(["new", "york", "times"], index) == ["new_york", "times"]
+    assert Phrases().join([], index) == []
+
+
 def test_empty_text_and_bad_settings() -> None:
     assert shown(*Phrases().apply(*made("a b", "a"))) == ["a b", "a"]
     with pytest.raises(PlumeError, match="passes=0"):

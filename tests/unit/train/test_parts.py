@@ -21,7 +21,7 @@ from plume.train.distributed import Processes
 from plume.train.evaluate import evaluate, label_shares
 from plume.train.measure import measure_noise
 from plume.train.metrics import METRICS, MetricsLog, read_metrics
-from plume.train.optimiser import decayed, make_optimiser
+from plume.train.optimiser import decayed, make_optimiser, set_rate
 from plume.train.progress import duration
 
 CPU = torch.device("cpu")
@@ -251,3 +251,23 @@ def test_labels_are_guessed_by_their_shares_in_the_training_text(miniature: Any,
     assert found["emoji_prediction/guessing"] == pytest.approx(np.log(len(shares)))
     by_own = evaluate(model, mixture, device=CPU, processes=Processes(CPU))["emoji_prediction/guessing"]
     assert by_own < np.log(len(shares)) - 1e-6 or len(set(counts.tolist())) == 1
+
+
+def test_layers_learn_at_rates_of_their_own(miniature: Any, built: Any) -> None:
+    """ULMFiT §3.2–3.3: each layer at a share of the rate above it; frozen until its turn, the last layer first, the embedding last."""
+    recipe = miniature("ulmfit")
+    model = built(recipe)
+    training = replace(recipe.training, layer_decay=0.5, thaw=0.6)
+    optimiser = make_optimiser(model, training)
+    names = {id(parameter): name for name, parameter in model.named_parameters()}
+    assert sorted(id(p) for group in optimiser.param_groups for p in group["params"]) == sorted(names)
+    found = {}
+    for progress in (0.0, 0.2, 0.4, 0.6):
+        set_rate(optimiser, 1.0, progress)
+        found[progress] = {names[id(p)]: group["lr"] for group in optimiser.param_groups for p in group["params"]}
+    assert [found[0.6][name] for name in ("heads.causal_lm.bias", "layers.layers.1.bias", "layers.layers.0.input", "embedding.token.weight")] == [
+        1.0, 0.5, 0.25, 0.125,
+    ]  # fmt: skip
+    assert [sum(rate > 0 for rate in set_of.values()) for set_of in found.values()] == [1, 4, 7, 8]
+    plain = make_optimiser(model, recipe.training)
+    assert len(plain.param_groups) == 2
