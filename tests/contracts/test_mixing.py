@@ -36,6 +36,7 @@ REASONS = (
     r"share a head but declare two different ones",
     r"its objectives need different kinds of corpus",
     r"a prefix order tells its two texts by their segments, and this format's pair has none",
+    r"tells what is read from what is written by their segments, and this format's pair has none",
     r"numbers \d segments, and its rows hold \d texts",
     r"uses segment \d, and the embedding has \d",
 )

@@ -144,6 +144,8 @@ class Recipe(Part):
             found += kind.problems(self.assembly)
             if kind.noise.order is Order.PREFIX and not any(self.format.segments):
                 found.append(f"{kind.name}: a prefix order tells its two texts by their segments, and this format's pair has none.")
+            if kind.noise.target.texts > 1 and kind.layout.texts > 1 and not any(self.format.segments):
+                found.append(f"{kind.name} tells what is read from what is written by their segments, and this format's pair has none.")
             if kind.noise.segments and len(kind.noise.segments) < kind.layout.texts:
                 found.append(f"{kind.name} numbers {len(kind.noise.segments)} segments, and its rows hold {kind.layout.texts} texts.")
             if max(kind.noise.segments, default=-1) >= max(self.embedding.segments, 0):

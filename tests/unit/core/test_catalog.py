@@ -28,11 +28,20 @@ def test_an_objective_s_file_holds_a_function_of_its_name(name: str) -> None:
 
 @pytest.mark.parametrize("family", recipes.families())
 def test_a_family_s_sizes_carry_its_name(family: str) -> None:
-    found = recipes.sizes(family)
+    found = recipes.declarations(family)
     assert {(recipe.name, size) for size, recipe in found.items()} == {(family, recipe.size) for recipe in found.values()}
-    assert {"tiny", "mini", "small", "base"} <= set(found)
-    assert recipes.recipe(family) == found["base"]
-    assert recipes.parent(found["tiny"]) == found["base"]
+    assert {"tiny", "base"} <= set(found)
+    assert recipes.declaration(family) == found["base"]
+    if family in recipes.networks():
+        assert {"mini", "small"} <= set(found)
+        assert recipes.parent(recipes.sizes(family)["tiny"]) == recipes.recipe(family)
+
+
+def test_word_vectors_are_in_the_catalog_and_are_no_networks() -> None:
+    assert set(recipes.families()) - set(recipes.networks()) == {"fasttext", "glove", "word2vec"}
+    assert set(recipes.networks()) - set(recipes.transformers()) == {"cove", "elmo", "skip-thought", "ulmfit"}
+    with pytest.raises(PlumeError, match="word2vec makes word vectors"):
+        recipes.recipe("word2vec")
 
 
 @pytest.mark.parametrize(("name", "said"), [("brt", "did you mean bert"), ("_sizes", "no '_sizes'"), ("../core", "no '..'"), ("", "no ''")])

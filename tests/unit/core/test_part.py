@@ -20,7 +20,7 @@ from plume.noise.noise import Noise
 from plume.noise.select import NGrams, Rounding, Tokens
 from plume.recipes import _catalog as catalog
 from plume.train.budget import Budget
-from plume.train.settings import Settings
+from plume.train.settings import Settings, WordSettings
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def gpt() -> Recipe:
 # JSON
 
 
-@pytest.mark.parametrize("name", [f"{family}/{size}" for family in catalog.families() for size in catalog.sizes(family)])
+@pytest.mark.parametrize("name", [f"{family}/{size}" for family in catalog.networks() for size in catalog.sizes(family)])
 def test_every_recipe_survives_the_file(name: str) -> None:
     recipe = catalog.recipe(name)
     settings = Settings(recipe=recipe, corpus=("a.txt", "b.txt"), budget=Budget.parse("2h"), seed=-3, tokenizer=None, initial="x")
@@ -44,6 +44,13 @@ def test_every_recipe_survives_the_file(name: str) -> None:
     assert read == settings
     assert type(read.recipe.layout) is type(recipe.layout)
     assert type(read.recipe.training.peak) is float
+
+
+@pytest.mark.parametrize("family", sorted(set(catalog.families()) - set(catalog.networks())))
+def test_every_recipe_of_word_vectors_survives_the_file(family: str) -> None:
+    for recipe in catalog.declarations(family).values():
+        settings = WordSettings(recipe=recipe, corpus=("a.txt",), budget=None, seed=2, threads=3)
+        assert part_from_json(json.loads(json.dumps(settings.to_json()))) == settings
 
 
 def test_a_field_left_out_takes_its_default() -> None:
