@@ -9,17 +9,18 @@ import numpy as np
 import pytest
 import torch
 
-from plume.core.batch import Batch, Order
+from plume.core.batch import Batch, Order, Target
 from plume.core.errors import PlumeError
 from plume.core.part import replace as with_parts
 from plume.data.loader import Cursor
 from plume.data.streams import Streams
 from plume.heads.cnn_softmax import CNNSoftmax
-from plume.model.assembly import OneNetwork
+from plume.model.assembly import AttentionalDecoder, NeighbourDecoders, OneNetwork
 from plume.model.bilm import BiLM
 from plume.model.language_model import LanguageModel
 from plume.nn.characters import CharacterCNN
 from plume.nn.positions.learned import Learned
+from plume.nn.recurrent_layer import Cell
 from plume.objectives.bidirectional_lm import bidirectional_lm
 from plume.objectives.masked_lm import masked_lm
 from plume.recipes import _catalog as catalog
@@ -172,6 +173,54 @@ def test_penalties_on_states_are_paid_in_training_only(miniature: Any, kinds_of:
     assert float((paid.total - plain.total) / plain.count) == pytest.approx(float(expected), rel=1e-9)
     with torch.no_grad():
         assert float(model.losses(replace(batch, stream=None))["causal_lm"].total) == pytest.approx(float(plain.total))
+
+
+def test_a_gru_carries_its_state_on_too(miniature: Any, built: Any) -> None:
+    recipe = miniature("ulmfit")
+    recipe = with_parts(recipe, network=with_parts(recipe.network, cell=Cell.GRU))
+    model = built(recipe, vocabulary=VOCABULARY).eval()
+    tokens = torch.randint(5, VOCABULARY, (2, 10), generator=torch.Generator().manual_seed(3))
+    whole = model.encode(Batch(tokens=tokens, order=Order.CAUSAL)).last
+    halves = [
+        model.encode(Batch(tokens=tokens[:, part], order=Order.CAUSAL, stream=0, begins=part.start == 0)).last
+        for part in (slice(0, 5), slice(5, 10))
+    ]
+    assert torch.allclose(torch.cat(halves, dim=1), whole, atol=1e-12)
+
+
+def test_a_row_of_one_token_has_no_change_to_punish(miniature: Any, built: Any) -> None:
+    """The last batch of a stream may be that short."""
+    recipe = miniature("ulmfit")
+    recipe = with_parts(recipe, network=with_parts(recipe.network, slowness=1.0))
+    model = built(recipe, vocabulary=VOCABULARY).train()
+    target = Target(index=torch.arange(2), value=torch.tensor([7, 8]), whole=True)
+    loss = model.losses(Batch(tokens=torch.tensor([[5], [6]]), order=Order.CAUSAL, labels={"causal_lm": target}))["causal_lm"]
+    assert torch.isfinite(loss.total)
+
+
+@pytest.mark.parametrize(
+    ("family", "change", "reason"),
+    [
+        ("cove", {"network": {"cell": Cell.GRU}}, "LSTM layers of one width"),
+        ("cove", {"network": {"projection": 32}}, "LSTM layers of one width"),
+        ("elmo", {"training": {"batch": 1}}, "training.batch to 2 or more"),
+    ],
+)
+def test_parts_that_do_not_fit_are_refused(family: str, change: dict[str, Any], reason: str) -> None:
+    recipe = catalog.recipe(f"{family}/tiny")
+    with pytest.raises(PlumeError, match=reason):
+        with_parts(recipe, **{part: with_parts(getattr(recipe, part), **values) for part, values in change.items()})
+
+
+@pytest.mark.parametrize(("family", "assembly"), [("bert", NeighbourDecoders()), ("t5", AttentionalDecoder())])
+def test_recurrent_assemblies_need_a_recurrent_network(family: str, assembly: Any) -> None:
+    with pytest.raises(PlumeError, match="made of recurrent networks"):
+        with_parts(catalog.recipe(f"{family}/tiny"), assembly=assembly)
+
+
+def test_dropout_is_a_share() -> None:
+    with pytest.raises(PlumeError, match="weight_drop is a share"):
+        with_parts(catalog.recipe("ulmfit/tiny").network, weight_drop=1.5)
 
 
 @pytest.mark.parametrize(

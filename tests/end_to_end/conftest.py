@@ -18,6 +18,7 @@ SMALL = (
     "network.width=32", "network.depth=2", "network.heads=2", "network.feed_forward=64", "embedding.width=32",
     "training.length=32", "training.batch=8", "tokenizer.vocabulary=320",
 )  # fmt: skip
+RECURRENT = ("network.width=32", "training.length=16", "training.batch=8", "tokenizer.vocabulary=320")
 
 
 @dataclass(frozen=True)
@@ -69,8 +70,10 @@ def pretraining(text: Path) -> Callable[..., list[str]]:
             "--device",
             "cpu",
         ]
-        for setting in (*SMALL, *settings):
-            made += ["--set", setting]
+        recurrent = family in ("elmo", "ulmfit")
+        for setting in (*(RECURRENT if recurrent else SMALL), *settings):
+            if not (recurrent and "attention" in setting):
+                made += ["--set", setting]
         return made
 
     return arguments

@@ -30,7 +30,10 @@ def wait_for_step(process: subprocess.Popen[str], folder: Path, step: int) -> No
 
 
 # One network, two, none that looks ahead, and two that look back at a memory, which must come back too.
-FAMILIES = ["bert", *(pytest.param(family, marks=pytest.mark.slow) for family in ("electra", "gpt2", "transformer-xl", "xlnet"))]
+FAMILIES = [
+    "bert",
+    *(pytest.param(family, marks=pytest.mark.slow) for family in ("electra", "gpt2", "transformer-xl", "xlnet", "elmo", "ulmfit")),
+]
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -50,7 +53,7 @@ def test_killed_at_a_random_step(
     assert resumed.wait() == 0, resumed.stderr.read() if resumed.stderr else ""
     last = Path("train/checkpoint-000000150")
     kept = {path.name for path in (whole / last).glob("*.safetensors")}
-    assert ("memory.safetensors" in kept) is (family in ("transformer-xl", "xlnet"))
+    assert ("memory.safetensors" in kept) is (family in ("transformer-xl", "xlnet", "elmo", "ulmfit"))
     for name in ("model.safetensors", *(str(last / name) for name in kept)):
         assert (whole / name).read_bytes() == (broken / name).read_bytes(), f"{name} differs after a kill at step {stopped_at}"
     states = [json.loads((folder / last / "state.json").read_text()) for folder in (whole, broken)]

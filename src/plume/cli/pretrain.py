@@ -19,7 +19,10 @@ def run(
     ] = None,
     out: Annotated[Path | None, typer.Option(help="The model directory to make.")] = None,
     budget: Annotated[
-        str | None, typer.Option(help="10m, 2h, 500steps, 5e6tokens or 1e14flops.  [default: 10m; word vectors: their epochs]")
+        str | None,
+        typer.Option(
+            help="10m, 2h, 500steps, 5e6tokens or 1e14flops; word vectors: a time or tokens.  [default: 10m; word vectors: their epochs]"
+        ),
     ] = None,
     resume: Annotated[Path | None, typer.Option(help="Go on with this run; with --budget, up to a new total.")] = None,
     objective: Annotated[

@@ -21,17 +21,17 @@ def run(
     from rich.table import Table
 
     from plume.core.part import describe, differences
-    from plume.recipes._own import changed
-    from plume.train.settings import named
+    from plume.train.settings import declared, named, with_changes
 
-    chosen = changed(named(recipe), objectives=objective or [], overrides=set_ or [])
+    chosen = with_changes(declared(recipe), objectives=objective or [], overrides=set_ or [])
     if as_json:
         print(json.dumps(chosen.to_json(), ensure_ascii=False, indent=2))
         return
     if visibility:
+        from plume.recipes._own import changed
         from plume.train.diagram import diagrams
 
-        for name, picture in diagrams(chosen).items():
+        for name, picture in diagrams(changed(named(recipe), objectives=objective or [], overrides=set_ or [])).items():
             print(f"{name}\n\n{picture}\n")
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -41,7 +41,7 @@ def run(
         for name, value in vars(chosen).items():
             table.add_row(name, describe(value))
     else:
-        other = named(against)
+        other = declared(against)
         for title in ("part", f"{other.name}/{other.size}", f"{chosen.name}/{chosen.size}"):
             table.add_column(title, overflow="fold")
         for difference in differences(other, chosen):

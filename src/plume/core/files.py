@@ -28,6 +28,8 @@ def clear_disk_errors(path: Path) -> Iterator[None]:
             errno.EDQUOT: "your disk quota is used up; free some space or choose another --out",
             errno.EROFS: "the file system is read-only; choose another --out",
             errno.EACCES: "permission denied; choose another --out",
+            errno.EISDIR: "there is a folder of that name; choose another --out",
+            errno.ENOTDIR: "a part of the path is a file, not a folder; choose another --out",
         }.get(number or 0)
         if reason is None:
             raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 import torch
 import torch.nn.functional as F
@@ -63,6 +64,10 @@ class CNNSoftmaxModule(HeadModule):
         if self.correction is not None and self.widen is not None:
             nn.init.zeros_(self.correction.weight)
             nn.init.normal_(self.widen.weight, std=self.widen.in_features**-0.5)
+
+    def train(self, mode: bool = True) -> Self:
+        self._kept = None  # a fused optimiser changes weights without telling
+        return super().train(mode)
 
     def vectors(self, words: Tensor) -> Tensor:
         """[N] words to [N, D]."""

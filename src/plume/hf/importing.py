@@ -134,7 +134,9 @@ def _add_second(recipe: Recipe, second: Bridge, folder: Path, state: State) -> R
         state[name] = value
     found = second.from_config(config).transformer
     assembly = GeneratorDiscriminator(fraction=found.width / recipe.transformer.width)
-    if assembly.generator(recipe.transformer) != replace(recipe.transformer, width=found.width, heads=found.heads, feed_forward=found.feed_forward):
+    if assembly.generator(recipe.transformer) != replace(
+        recipe.transformer, width=found.width, heads=found.heads, feed_forward=found.feed_forward
+    ):
         assembly = replace(assembly, heads=found.heads, feed_forward=found.feed_forward)
     return replace(recipe, assembly=assembly)
 

@@ -32,8 +32,10 @@ class Abilities:
     def reading_order(self) -> Order:
         """Both ways, unless the model never did."""
         orders = [Order.CAUSAL if isinstance(k.noise.target, NextToken) else k.noise.order for k in self.token_kinds]
-        if self.model.recipe.assembly.directions > 1 or not orders or any(
-            kind.noise.target.decoder or kind.noise.target.streams for kind in self.token_kinds
+        if (
+            self.model.recipe.assembly.directions > 1
+            or not orders
+            or any(kind.noise.target.decoder or kind.noise.target.streams for kind in self.token_kinds)
         ):
             return Order.FULL
         one_way = all(order in (Order.CAUSAL, Order.REVERSED) for order in orders)

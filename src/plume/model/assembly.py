@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from plume.core.part import Part, replace
 from plume.nn.conditional_gru import Conditioning
+from plume.nn.recurrent import Recurrent
+from plume.nn.recurrent_layer import Cell
 from plume.nn.stack import Transformer
 
 if TYPE_CHECKING:
@@ -41,6 +43,15 @@ class Assembly(Part):
     def directions(self) -> int:
         """How many recurrent networks read the text, each from its side."""
         return 1
+
+    @property
+    def recurs(self) -> bool:
+        """Is it made of recurrent networks only?"""
+        return False
+
+    def misfits(self, network: Recurrent) -> list[str]:
+        """Why it cannot be made of this recurrent network."""
+        return []
 
     def build(self, recipe: Recipe, *, vocabulary: int) -> Model:
         raise NotImplementedError
@@ -125,6 +136,17 @@ class AttentionalDecoder(Assembly):
     def decodes(self) -> bool:
         return True
 
+    @property
+    def recurs(self) -> bool:
+        return True
+
+    def misfits(self, network: Recurrent) -> list[str]:
+        plain = replace(network, projection=None, projection_clip=None, output=None, cell=Cell.LSTM, residual=False, locked=False)
+        same = plain == network
+        return (
+            [] if same else ["its decoder goes on from LSTM layers of one width; leave out cell, projection, output, residual and locked."]
+        )
+
     def build(self, recipe: Recipe, *, vocabulary: int) -> Model:
         from plume.model.recurrent_decoders import CoVeModel
         from plume.nn.recurrent_attention import AttentionDecoder
@@ -141,6 +163,10 @@ class NeighbourDecoders(Assembly):
 
     @property
     def decodes(self) -> bool:
+        return True
+
+    @property
+    def recurs(self) -> bool:
         return True
 
     def build(self, recipe: Recipe, *, vocabulary: int) -> Model:

@@ -178,10 +178,15 @@ class Recipe(Part):
         turned = [kind.name for kind in self.kinds if getattr(kind.layout, "backward", False)]
         if turned and self.assembly.directions < 2:
             found.append(f"{turned[0]}: half of the rows run backwards, and no network reads them; set assembly=TwoDirections().")
-        if not self.recurrent:
+        if not isinstance(self.network, Recurrent):
             if self.assembly.directions > 1:
                 found.append("two directions are read by recurrent networks; a Transformer sees both sides by itself.")
+            elif self.assembly.recurs:
+                found.append(f"{type(self.assembly).__name__} is made of recurrent networks; set network=Recurrent().")
             return found
+        found += self.assembly.misfits(self.network)
+        if turned and self.training.batch < 2:
+            found.append("each direction needs rows of its own; set training.batch to 2 or more.")
         if not isinstance(self.positions, NoPositions):
             found.append("a recurrent network knows the order of tokens by reading them; set positions=NoPositions().")
         if self.assembly.directions > 1 and len(turned) < len(self.kinds):

@@ -22,6 +22,7 @@ from plume.nn.embedding import EmbeddingModule, positions_of
 from plume.nn.positions.scheme import PositionModule
 from plume.nn.recurrent import Recurrent, RecurrentOutput, RecurrentStack
 from plume.nn.recurrent_attention import AttentionDecoderModule
+from plume.nn.recurrent_layer import Cell
 from plume.nn.recurrent_rows import State
 from plume.nn.stack import initialise
 from plume.objectives._objective import Objective
@@ -95,7 +96,7 @@ class RecurrentModel(Model):
     ) -> Encoded:
         self._refuse_attention(record_attention, head_mask)
         value = self._embedded(batch)
-        held = cache[0].state if cache else _layered(self._recalled(batch))
+        held = cache[0].state if cache else self._layered(self._recalled(batch))
         read = self._read(batch, value, held, keep_layers=keep_layers)
         if cache:
             cache[0].state = read.state
@@ -117,16 +118,28 @@ class RecurrentModel(Model):
     def _recalled(self, batch: Batch) -> States | None:
         return None if batch.stream is None or batch.begins else self.memories.get(batch.stream)
 
-    def losses(self, batch: Batch) -> dict[str, Loss]:
-        """In training with AWD-LSTM's penalties (arXiv:1708.02182 §4.6): states shall be small, and change little from token to token."""
-        encoded = self.token_states(batch)
-        found = {name: self.head(name).loss(encoded, target) for name, target in batch.labels.items()}
+    def _layered(self, kept: States | None) -> tuple[State, ...] | None:
+        """What `_flat` laid out, by layer again."""
         network = self.recipe.network
         assert isinstance(network, Recurrent)
-        if not torch.is_grad_enabled() or not (network.activity or network.slowness):
-            return found
-        states = encoded.last
-        penalty = network.activity * states.pow(2).mean() + network.slowness * (states[:, 1:] - states[:, :-1]).pow(2).mean()
+        if kept is None:
+            return None
+        if network.cell is Cell.GRU:
+            return tuple(State(hidden=hidden) for hidden in kept)
+        return tuple(State(hidden=hidden, cell=cell) for hidden, cell in zip(kept[::2], kept[1::2], strict=True))
+
+    def losses(self, batch: Batch) -> dict[str, Loss]:
+        """In training with AWD-LSTM's penalties (arXiv:1708.02182 §4.6): states shall be small, and change little from token to token."""
+        network = self.recipe.network
+        assert isinstance(network, Recurrent)
+        if not torch.is_grad_enabled() or batch.source is not None or not (network.activity or network.slowness):
+            return super().losses(batch)
+        encoded = self.encode(batch, keep_layers=True)
+        found = {name: self.head(name).loss(encoded, target) for name, target in batch.labels.items()}
+        penalty = network.activity * encoded.last.pow(2).mean()
+        before_dropout = encoded.layers[-1]
+        if before_dropout.shape[1] > 1:
+            penalty = penalty + network.slowness * (before_dropout[:, 1:] - before_dropout[:, :-1]).pow(2).mean()
         return {name: replace(loss, total=loss.total + penalty * loss.count) for name, loss in found.items()}
 
     def _body_flops(self, batch: Batch) -> int:
@@ -147,7 +160,3 @@ def picked(states: Tensor, read: Tensor | None) -> Tensor:
 def _flat(state: Sequence[State]) -> States:
     """As the run keeps it: hidden and cell of each layer, [B, …], without their past."""
     return [part.detach() for layer in state for part in (layer.hidden, layer.cell) if part is not None]
-
-
-def _layered(kept: States | None) -> tuple[State, ...] | None:
-    return None if kept is None else tuple(State(hidden=hidden, cell=cell) for hidden, cell in zip(kept[::2], kept[1::2], strict=True))

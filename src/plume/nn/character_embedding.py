@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from plume.core.part import replace
 from plume.nn.characters import CharacterCNN, character_ids
 from plume.nn.embedding import Embedding, EmbeddingModule
 from plume.nn.positions.scheme import PositionModule
@@ -30,7 +31,7 @@ class CharacterEmbeddingModule(EmbeddingModule):
         # No vectors of its own: it only says how many words there are.
         super().__init__(part, token=nn.Embedding(vocabulary, 0), positions=positions)
         self.token.requires_grad_(False)
-        self.characters = part.characters.build()
+        self.characters = replace(part.characters, projection=part.width).build()
         self.register_buffer("spelled", torch.zeros(vocabulary, part.characters.longest, dtype=torch.int32), persistent=False)
 
     def spell(self, words: Sequence[str]) -> None:

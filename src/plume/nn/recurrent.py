@@ -50,6 +50,9 @@ class Recurrent(Network):
         for name in ("projection", "output", "cell_clip", "projection_clip"):
             if (value := getattr(self, name)) is not None and value <= 0:
                 raise PlumeError(f"A recurrent network's {name} must be above 0, or None for none; it is {value}.")
+        for name in ("dropout", "input_dropout", "output_dropout", "weight_drop"):
+            if not 0 <= getattr(self, name) < 1:
+                raise PlumeError(f"A recurrent network's {name} is a share from 0 to below 1, not {getattr(self, name)}.")
         if self.cell is Cell.GRU and (self.projection or self.cell_clip):
             raise PlumeError("A GRU has no cell to clip and no projection: leave out projection and cell_clip, or take cell=lstm.")
         if self.projection_clip and not self.projection:

@@ -15,15 +15,16 @@ from plume.core.part import part_from_json, replace
 from plume.data.layout import SentencePairs
 from plume.model.recipe import Recipe, unchecked
 from plume.objectives._objective import Objective
+from plume.static.recipe import StaticRecipe
 
 
-def read_recipe_file(path: Path) -> Recipe:
+def read_recipe_file(path: Path) -> Recipe | StaticRecipe:
     """A Python file that makes one recipe (or names it RECIPE), or a recipe.json."""
     if not path.exists():
         raise PlumeError(f"There is no recipe file at {path}.")
     if path.suffix == ".json":
         made = part_from_json(read_json(path, "it should hold a recipe"))
-        if not isinstance(made, Recipe):
+        if not isinstance(made, Recipe | StaticRecipe):
             raise PlumeError(f"{path} holds no recipe.")
         return made
     return _storable(_only_recipe(_executed(path), path), path)
@@ -54,9 +55,9 @@ def _line(error: BaseException, path: Path) -> str:
     return "" if found is None else f", line {found}"
 
 
-def _only_recipe(names: dict[str, object], path: Path) -> Recipe:
+def _only_recipe(names: dict[str, object], path: Path) -> Recipe | StaticRecipe:
     chosen = names.get("RECIPE")
-    if isinstance(chosen, Recipe):
+    if isinstance(chosen, Recipe | StaticRecipe):
         return chosen
     assigned = {
         target.id
@@ -65,14 +66,14 @@ def _only_recipe(names: dict[str, object], path: Path) -> Recipe:
         for target in (statement.targets if isinstance(statement, ast.Assign) else [statement.target])
         if isinstance(target, ast.Name)
     }  # a recipe that the file only imports is not its own
-    found = {name: value for name, value in names.items() if isinstance(value, Recipe) and name in assigned}
+    found = {name: value for name, value in names.items() if isinstance(value, Recipe | StaticRecipe) and name in assigned}
     if len(found) != 1:
         listed = f"it has {', '.join(found)}" if found else "it has none"
         raise PlumeError(f"{path} should make one recipe, or name the one to train RECIPE = …; {listed}.")
     return next(iter(found.values()))
 
 
-def _storable(recipe: Recipe, path: Path) -> Recipe:
+def _storable(recipe: Recipe | StaticRecipe, path: Path) -> Recipe | StaticRecipe:
     """A model must be loadable without the file that declared it."""
     try:
         part_from_json(recipe.to_json())

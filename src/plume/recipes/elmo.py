@@ -63,14 +63,14 @@ def _sized(size: str, *, width: int, projection: int, vocabulary: int, character
         ELMO,
         size=size,
         tokenizer=replace(ELMO.tokenizer, vocabulary=vocabulary),
-        embedding=replace(ELMO.embedding, width=projection, characters=replace(characters, projection=projection), dropout=dropout),
+        embedding=replace(ELMO.embedding, width=projection, characters=characters, dropout=dropout),
         network=replace(ELMO.network, width=width, projection=projection, dropout=dropout, output_dropout=dropout),
         objectives=(bidirectional_lm(head=SampledSoftmax(samples=1024)),) if small else ELMO.objectives,
         training=replace(ELMO.training, batch=64, peak=3e-3) if small else ELMO.training,
     )
 
 
-_CHARACTERS = CharacterCNN()
+_CHARACTERS = CharacterCNN(highways=1)
 _SPELLED = CharacterCNN(filters=SMALL, longest=24)
 # small-paper and medium are those that the authors published beside the original.
 SIZES = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import tokenizers
@@ -72,11 +73,9 @@ def import_vectors(path: Path, out: Path) -> WordModel:
             raise PlumeError(f"{path} is a fastText classifier, whose rows are no word vectors: give one made by skipgram or cbow.")
         words, counts, size = file.words, file.counts, len(file.words)
         arrays = {"word": file.input[:size], "ngram": file.input[size:], "output": file.output}
-        recipe = FastText(
-            size="imported", title="fastText's vectors, imported", dimension=file.input.shape[1],
-            architecture=Architecture.CBOW if file.args["model"] == "cbow" else Architecture.SKIP_GRAM,
-            shortest=int(file.args["minn"]), longest=int(file.args["maxn"]), buckets=int(file.args["bucket"]), window=int(file.args["ws"]),
-        )  # fmt: skip
+        recipe = _fasttext_recipe(file)
+        if not isinstance(recipe, FastText):
+            arrays = {"word": file.input[:size]}
     else:
         vectors = open_vectors(path)
         words, arrays = vectors.words, {"word": vectors.matrix}
@@ -84,6 +83,20 @@ def import_vectors(path: Path, out: Path) -> WordModel:
         recipe = Word2Vec(size="imported", title=f"vectors imported from {path.name}", dimension=vectors.dimension)
     save_model(out, recipe=recipe, tokenizer=_tokenizer(words), vocabulary=Vocabulary(words=words, counts=counts), arrays=arrays)
     return WordModel.load(out)
+
+
+def _fasttext_recipe(file: FastTextFile) -> Word2Vec:
+    """The settings that the file names; one made without n-grams is word2vec's kind."""
+    args = file.args
+    shared: dict[str, Any] = {
+        "size": "imported", "title": "fastText's vectors, imported", "dimension": file.input.shape[1], "window": int(args["ws"]),
+        "epochs": int(args["epoch"]), "least": int(args["minCount"]), "negatives": int(args["neg"]), "sample": float(args["t"]),
+        "architecture": Architecture.CBOW if args["model"] == "cbow" else Architecture.SKIP_GRAM,
+        "loss": StaticLoss.HIERARCHICAL_SOFTMAX if args["loss"] == "hs" else StaticLoss.NEGATIVE_SAMPLING,
+    }  # fmt: skip
+    if int(args["maxn"]) < 1 or int(args["bucket"]) < 1:
+        return Word2Vec(**shared)
+    return FastText(**shared, shortest=int(args["minn"]), longest=int(args["maxn"]), buckets=int(args["bucket"]))
 
 
 def _tokenizer(words: tuple[str, ...]) -> Tokenizer:

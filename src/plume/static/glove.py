@@ -16,7 +16,7 @@ from plume.static import kernels_glove as kernels
 from plume.static.cooccurrence import ENTRY, build
 from plume.static.kernels_sampling import fill_uniform
 from plume.static.kernels_vector import flat, padded
-from plume.static.recipe import Arrays, GloVe, Measured, Piece
+from plume.static.recipe import NOT_MEASURED, Arrays, GloVe, Measured, Piece
 from plume.static.text import Vocabulary, WordText
 from plume.static.word2vec import INITIAL, SHARES, kernel_seeds
 
@@ -80,7 +80,7 @@ class GloVeTrainer:
         with tempfile.TemporaryDirectory() as folder:
             pairs = np.array(self._count(text, Path(folder), lambda share: None))
         if not len(pairs):
-            raise PlumeError(f"{self.recipe.name}: the held-out text has no two known words in one sentence; hold out more.")
+            return NOT_MEASURED
         numbers, width = pairs.view(np.float32), self._matrices["word"].shape[1]
         found = kernels.predicted(pairs, self._side("word"), self._side("context"), width)
         word, context = self._fitted()

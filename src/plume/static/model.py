@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,16 +41,27 @@ class WordModel:
         tokenizer = Tokenizer.load(folder / TOKENIZER, format=WORDS)
         return cls(vectors_of(recipe, vocabulary, arrays, folder), recipe=recipe, tokenizer=tokenizer)
 
+    def __getattr__(self, name: str) -> Any:
+        if name in ("fill", "generate", "score", "hidden"):
+            raise PlumeError(f"{self.recipe.name} has one vector a word and cannot {name}: it embeds, and says which words are alike.")
+        raise AttributeError(name)
+
     def words(self, text: str) -> list[str]:
-        """The text cut as the corpus was; two words that the vocabulary has as one phrase are joined."""
+        """The text cut as the corpus was; words that the vocabulary has as one phrase are joined."""
         pieces = self.tokenizer.encode_pieces([text], words=Words.SPACES)[0]
-        found = [text[start:end] for start, end in zip(pieces.start.tolist(), pieces.end.tolist(), strict=True)]
-        if self.recipe.lowercase:
-            found = [word.lower() for word in found]
+        found = [
+            self._unseen(text[start:end]) if number == self.tokenizer.unknown else self.tokenizer.token(number)
+            for number, start, end in zip(pieces.ids.tolist(), pieces.start.tolist(), pieces.end.tolist(), strict=True)
+        ]
         return found if self.recipe.phrases is None else self.recipe.phrases.join(found, self.vectors.index)
 
-    def embed(self, texts: str | Sequence[str], *, pooling: str = "mean") -> NDArray[np.float32]:
+    def _unseen(self, word: str) -> str:
+        return word.lower() if self.recipe.lowercase else word
+
+    def embed(self, texts: str | Sequence[str], *, pooling: str = "mean", layer: int | None = None) -> NDArray[np.float32]:
         """[N, D]: the mean of the words' vectors, or with `sif` the weighted one less its main direction among these texts."""
+        if layer is not None:
+            raise PlumeError(f"{self.recipe.name} has no layers: leave out layer={layer}.")
         ways = {"mean": Mean, "sif": SIF}
         if pooling not in ways:
             raise PlumeError(f"Word vectors have no pooling '{pooling}': choose {' or '.join(ways)}.")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,25 +42,24 @@ class Phrases(Part):
             text, vocabulary = self._pass(text, vocabulary)
         return text, vocabulary
 
-    def join(self, words: Sequence[str], index: Mapping[str, int]) -> list[str]:
-        """The words of a text with those joined that the vocabulary has as a phrase, from left to right.
+    def join(self, words: Sequence[str], index: Container[str]) -> list[str]:
+        """The words of a text with those joined that the vocabulary has as a phrase, from left to right, the longest first.
 
-        >>> Phrases().join(["new", "york", "is", "new"], {"new_york": 0, "is": 1})
-        ['new_york', 'is', 'new']
+        >>> Phrases(passes=2).join(["new", "york", "times", "is", "new"], {"new_york_times": 0, "is": 1})
+        ['new_york_times', 'is', 'new']
         """
-        found = list(words)
-        for _ in range(self.passes):
-            joined: list[str] = []
-            fresh = False  # a phrase of this pass is not joined again in it
-            for word in found:
-                phrase = _spelled(joined[-1], word) if joined and not fresh else ""
-                fresh = phrase in index
-                if fresh:
-                    joined[-1] = phrase
-                else:
-                    joined.append(word)
-            found = joined
-        return found
+        joined: list[str] = []
+        place = 0
+        while place < len(words):
+            for size in range(min(1 << self.passes, len(words) - place), 1, -1):
+                phrase = functools.reduce(_spelled, words[place : place + size])
+                if phrase in index:
+                    break
+            else:
+                phrase, size = words[place], 1
+            joined.append(phrase)
+            place += size
+        return joined
 
     def _pass(self, text: WordText, vocabulary: Vocabulary) -> tuple[WordText, Vocabulary]:
         ids = np.asarray(text.ids, np.int64)

@@ -52,6 +52,17 @@ def read_text(store: Store, vocabulary: Vocabulary, tokenizer: Tokenizer, path: 
     return WordText(ids=ids, start=_without_empty(kept[np.asarray(store.sentence_start)], int(kept[-1])))
 
 
+def without_rare(text: WordText, vocabulary: Vocabulary, least: int) -> tuple[WordText, Vocabulary]:
+    """What phrases left of a word may be too rare to keep."""
+    kept = int((vocabulary.counts >= least).sum())  # counts fall
+    if kept == len(vocabulary):
+        return text, vocabulary
+    stays = np.asarray(text.ids) < kept
+    start = np.concatenate([[0], np.cumsum(stays)])[text.start]
+    fewer = Vocabulary(words=vocabulary.words[:kept], counts=vocabulary.counts[:kept])
+    return WordText(ids=np.asarray(text.ids)[stays], start=np.unique(start).astype(np.int64)), fewer
+
+
 def join_phrases(text: WordText, phrases: Phrases, before: Vocabulary, after: Vocabulary) -> WordText:
     """A text of the vocabulary before phrases were joined, with the phrases of the one after; for held-out text, which is short."""
     sentences = [

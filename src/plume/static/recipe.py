@@ -37,6 +37,9 @@ class Measured:
     baseline: float
 
 
+NOT_MEASURED = Measured(float("nan"), float("nan"))  # the held-out text has nothing to predict
+
+
 class Trainer(Protocol):
     """Trains in pieces of about a second, between which a run may be shown, saved or stopped. All state is in `arrays`; all
     randomness is a function of (seed, epoch, piece): with one thread a resumed run ends bit-equal, with more (lock-free) no two runs are equal."""
@@ -102,7 +105,8 @@ class StaticRecipe(Part):
     def trainer(self, vocabulary: Vocabulary, *, seed: int, threads: int) -> Trainer:
         raise NotImplementedError
 
-    def _check(self, vocabulary: Vocabulary, threads: int) -> None:
+    def check(self, vocabulary: Vocabulary, threads: int) -> None:
+        """Raise if it cannot be trained on this vocabulary."""
         if threads < 1:
             raise PlumeError(f"{self.name}: {threads} threads, but at least 1 is needed.")
         if len(vocabulary) < 2:
@@ -133,6 +137,8 @@ class Word2Vec(StaticRecipe):
             raise PlumeError(
                 f"{self.name}: negatives={self.negatives}; negative sampling needs at least 1, or set loss=hierarchical_softmax."
             )
+        if not 0 <= self.least_rate <= 1 or self.power < 0:
+            raise PlumeError(f"{self.name}: least_rate={self.least_rate} is a share of the first rate, and power={self.power} not below 0.")
         if not 0 <= self.sample <= 1:
             raise PlumeError(f"{self.name}: sample={self.sample} is not a share; give 0 (none is left out) to 1.")
 
@@ -148,11 +154,11 @@ class Word2Vec(StaticRecipe):
     def trainer(self, vocabulary: Vocabulary, *, seed: int, threads: int) -> Trainer:
         from plume.static.word2vec import Word2VecTrainer  # compiled code, loaded only to train
 
-        self._check(vocabulary, threads)
+        self.check(vocabulary, threads)
         return Word2VecTrainer(self, vocabulary, seed=seed, threads=threads)
 
-    def _check(self, vocabulary: Vocabulary, threads: int) -> None:
-        super()._check(vocabulary, threads)
+    def check(self, vocabulary: Vocabulary, threads: int) -> None:
+        super().check(vocabulary, threads)
         if self.loss is StaticLoss.NEGATIVE_SAMPLING and len(vocabulary) <= self.negatives:
             raise PlumeError(
                 f"{self.name}: a vocabulary of {len(vocabulary)} words is too small for {self.negatives} negatives; "
@@ -185,7 +191,7 @@ class FastText(Word2Vec):
     def trainer(self, vocabulary: Vocabulary, *, seed: int, threads: int) -> Trainer:
         from plume.static.fasttext import FastTextTrainer
 
-        self._check(vocabulary, threads)
+        self.check(vocabulary, threads)
         return FastTextTrainer(self, vocabulary, seed=seed, threads=threads)
 
 
@@ -215,5 +221,5 @@ class GloVe(StaticRecipe):
     def trainer(self, vocabulary: Vocabulary, *, seed: int, threads: int) -> Trainer:
         from plume.static.glove import GloVeTrainer
 
-        self._check(vocabulary, threads)
+        self.check(vocabulary, threads)
         return GloVeTrainer(self, vocabulary, seed=seed, threads=threads)

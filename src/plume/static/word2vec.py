@@ -14,7 +14,7 @@ from plume.core.seeds import Draws
 from plume.static import kernels_predict, kernels_window
 from plume.static.kernels_sampling import fill_uniform
 from plume.static.kernels_vector import flat, padded
-from plume.static.recipe import Architecture, Arrays, Measured, Piece, StaticLoss, Word2Vec
+from plume.static.recipe import NOT_MEASURED, Architecture, Arrays, Measured, Piece, StaticLoss, Word2Vec
 from plume.static.sampling import huffman_tree, keep_shares, keep_thresholds, noise_shares, noise_table
 from plume.static.text import Vocabulary, WordText
 
@@ -64,6 +64,8 @@ class Word2VecTrainer:
 
     def loss(self, text: WordText) -> Measured:
         """The loss a prediction on `text`, words thinned out and windows drawn as in training, but by a seed of its own."""
+        if not (np.diff(text.start) > 1).any():
+            return NOT_MEASURED
         one = padded(len(self.vocabulary), 1)
         one[:, 0] = 1
         scores = padded(len(self.vocabulary), 1)

@@ -10,8 +10,9 @@ from torch import nn
 
 from plume.model.recipe import Training
 
-# Blocks of a Transformer and layers of a recurrent network are numbered in their names; what stands before them is the embedding.
-_LAYER = re.compile(r"(?:^|\.)(?:blocks|layers)\.(\d+)\.")
+# Blocks of a Transformer and layers of a recurrent network are numbered in their names (CoVe's by direction first).
+_LAYER = re.compile(r"(?:^|\.)(?:blocks|layers|onward|back)\.(\d+)\.")
+_TOP = ("heads.", "pooler.", "decoders.", "decoder.ask", "decoder.combine")
 
 
 def decayed(name: str, parameter: nn.Parameter) -> bool:
@@ -51,13 +52,15 @@ def layers_below_the_top(name: str, depth: int) -> int:
 
     >>> [layers_below_the_top(name, 2) for name in ("heads.masked_lm.bias", "stack.blocks.1.x", "layers.layers.0.bias", "embedding.token.weight")]
     [0, 1, 2, 3]
+    >>> [layers_below_the_top(name, 2) for name in ("decoders.following_sentence.layer.bias", "encoder.onward.1.layers.0.bias")]
+    [0, 1]
     """
     number = _numbered(name)
     if number is not None:
         return depth - number
-    return 0 if name.startswith(("heads.", "pooler.")) or "final_norm" in name else depth + 1
+    return 0 if name.startswith(_TOP) or "final_norm" in name else depth + 1
 
 
 def _numbered(name: str) -> int | None:
     found = _LAYER.search(name)
-    return None if found is None or name.startswith("heads.") else int(found.group(1))
+    return None if found is None or name.startswith(_TOP) else int(found.group(1))

@@ -59,6 +59,10 @@ class Progress:
     def say(self, text: str) -> None:
         self.console.print(text, soft_wrap=True)
 
+    def preparing(self, share: float) -> None:
+        """Of what has to be done before the first step."""
+        self._bar.update(self._task, completed=share, description=f"{share:4.0%}  preparing")
+
     def step(self, spent: Spent, losses: dict[str, float]) -> None:
         self._losses |= losses
         line = self._line(spent, self._losses)

@@ -60,8 +60,9 @@ class WordSettings(Part):
     def __post_init__(self) -> None:
         if self.threads < 1:
             raise PlumeError(f"{self.threads} threads cannot train: give at least 1.")
-        if self.budget is not None and self.budget.unit not in ("seconds", "tokens"):
-            raise PlumeError(f"A budget of {self.budget} means nothing for word vectors: give a time (10m) or words (5e6tokens).")
+        for budget in (self.budget, self.save_every):
+            if budget is not None and budget.unit not in ("seconds", "tokens"):
+                raise PlumeError(f"A budget of {budget} means nothing for word vectors: give a time (10m) or words (5e6tokens).")
 
 
 def make_word_settings(
@@ -78,14 +79,14 @@ def make_word_settings(
     """Settings from what a user writes; of `others`, what only networks have is refused."""
     for name in (name for name, value in others.items() if value):
         raise PlumeError(f"{recipe.name} makes word vectors, and has no use for {name}: leave it out.")
-    for assignment in overrides:
-        recipe = recipe.override(assignment)
+    chosen = with_changes(recipe, overrides=overrides)
+    assert isinstance(chosen, StaticRecipe)
     return WordSettings(
-        recipe=recipe,
+        recipe=chosen,
         corpus=_paths(corpus),
         budget=None if budget is None else Budget.parse(budget),
         seed=seed,
-        threads=threads or os.cpu_count() or 1,
+        threads=(os.cpu_count() or 1) if threads is None else threads,
         save_every=Budget.parse(save_every),
     )
 
@@ -129,7 +130,9 @@ def make_settings(
 def named(recipe: str) -> Recipe:
     """A family of networks, family/size, or a file of the user's own."""
     found = declared(recipe)
-    return found if isinstance(found, Recipe) else catalog.recipe(recipe)
+    if isinstance(found, StaticRecipe):
+        raise PlumeError(f"{recipe} makes word vectors; a network is needed here: {', '.join(catalog.networks())}.")
+    return found
 
 
 def declared(recipe: str) -> Recipe | StaticRecipe:
@@ -137,6 +140,17 @@ def declared(recipe: str) -> Recipe | StaticRecipe:
     if Path(recipe).suffix in (".py", ".json"):
         return read_recipe_file(Path(recipe))
     return catalog.declaration(recipe)
+
+
+def with_changes(recipe: Recipe | StaticRecipe, *, objectives: Sequence[str] = (), overrides: Sequence[str] = ()) -> Recipe | StaticRecipe:
+    """The recipe with what --objective and --set say."""
+    if isinstance(recipe, Recipe):
+        return changed(recipe, objectives=objectives, overrides=overrides)
+    if objectives:
+        raise PlumeError(f"{recipe.name} makes word vectors, and has no objectives to choose from: leave --objective out.")
+    for assignment in overrides:
+        recipe = recipe.override(assignment)
+    return recipe
 
 
 def save_settings(folder: Path, settings: Settings | WordSettings) -> None:

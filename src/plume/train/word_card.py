@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from importlib.metadata import version
 from pathlib import Path
 
@@ -24,12 +25,15 @@ def write_word_card(
     recipe = settings.recipe
     curves = [line["held_out/loss"] for line in read_metrics(folder) if "held_out/loss" in line]
     verdict = "it has learned from context" if measured.loss < 0.97 * measured.baseline else "**it has not learned context yet**"
+    loss = (
+        f"Held-out loss **{measured.loss:.3f}** a prediction; knowing only how frequent words are costs {measured.baseline:.3f}: {verdict}."
+    )
     base = catalog.declarations(recipe.name)["base"] if recipe.name in catalog.families() else recipe
     changes = [(one.path, f"`{describe(one.left)}`", f"`{describe(one.right)}`") for one in differences(base, recipe) if one.path != "size"]
     sections = [
         f"# {recipe.name}/{recipe.size}",
         f"{recipe.title} ({recipe.paper}). {len(vocabulary):,} words × {recipe.dimension}, trained by plume {__version__}.",
-        f"Held-out loss **{measured.loss:.3f}** a prediction; knowing only how frequent words are costs {measured.baseline:.3f}: {verdict}.",
+        "Not measured: the held-out text has nothing to predict." if math.isnan(measured.loss) else loss,
         table(("what", "value"), [
             ("budget", settings.budget or f"{recipe.epochs} epochs"),
             ("words read", f"{spent.tokens:,} ({spent.tokens / max(words, 1):.1f} times the text)"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import sys
@@ -9,7 +10,6 @@ import time
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn
 from rich.progress import Progress as Bar
@@ -20,8 +20,8 @@ from plume.data.corpus import Corpus
 from plume.data.store import Stores, build_stores
 from plume.data.train_tokenizer import train_tokenizer
 from plume.static.model import TOKENIZER, read_arrays, save_model, write_arrays
-from plume.static.reading import WORDS, join_phrases, read_text, read_vocabulary
-from plume.static.recipe import Measured, Trainer
+from plume.static.reading import WORDS, join_phrases, read_text, read_vocabulary, without_rare
+from plume.static.recipe import NOT_MEASURED, Measured, Trainer
 from plume.static.text import Vocabulary, WordText
 from plume.text.tokenizer import Tokenizer
 from plume.text.word_level import WordLevel
@@ -58,6 +58,8 @@ class FinishedVectors:
 
 def start(settings: WordSettings, folder: Path, *, quiet: bool = False) -> FinishedVectors:
     """A new run into a directory that does not exist yet or is empty."""
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise PlumeError("Word vectors are trained by one process with several threads: leave torchrun out, and set --threads.")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise PlumeError(f"{folder} exists already. Choose another --out, or go on with that run: plume pretrain --resume {folder}")
     settings = replace(settings, corpus=tuple(os.path.abspath(path) for path in settings.corpus))
@@ -79,8 +81,8 @@ def _run(settings: WordSettings, folder: Path, *, quiet: bool) -> FinishedVector
     if (folder / DATA).exists() and read_json(folder / DATA, "what the run was fed") != fingerprint:
         raise PlumeError(f"The text at {', '.join(settings.corpus)} is not what {folder} was trained on: restore it, or start a new run.")
     vocabulary = read_vocabulary(stores.train, tokenizer)
-    # A vocabulary that cannot be trained on is refused before anything is written.
-    recipe.trainer(vocabulary, seed=settings.seed, threads=settings.threads)
+    recipe.check(vocabulary, settings.threads)  # before anything is written
+    fresh = not (folder / DATA).exists()
     folder.mkdir(parents=True, exist_ok=True)
     write_json(folder / DATA, fingerprint)
     save_settings(folder, settings)
@@ -91,9 +93,15 @@ def _run(settings: WordSettings, folder: Path, *, quiet: bool) -> FinishedVector
         if recipe.phrases is not None:
             words = vocabulary
             text, vocabulary = recipe.phrases.apply(text, words)
+            text, vocabulary = without_rare(text, vocabulary, recipe.least)
+            recipe.check(vocabulary, settings.threads)
             held_out = join_phrases(held_out, recipe.phrases, words, vocabulary)
         run = _Run(settings, folder, tokenizer, vocabulary, text, held_out, quiet=quiet)
         return run.go(entropy=stores.train.unigram_entropy)
+    except PlumeError:
+        if fresh and not _checkpoints(folder):  # refused before it began: nothing is left behind
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
     finally:
         shutil.rmtree(folder / _SCRATCH, ignore_errors=True)
 
@@ -113,28 +121,27 @@ class _Run:
         self.settings, self.folder, self.tokenizer, self.quiet = settings, folder, tokenizer, quiet
         self.vocabulary, self.text, self.held_out = vocabulary, text, held_out
         self.trainer: Trainer = settings.recipe.trainer(vocabulary, seed=settings.seed, threads=settings.threads)
-        self.measured = Measured(float("nan"), float("nan"))
+        self.measured: Measured | None = None
 
     def go(self, *, entropy: float) -> FinishedVectors:
         recipe, trainer = self.settings.recipe, self.trainer
         budget = self.settings.budget or Budget(unit="tokens", amount=float(max(1, recipe.epochs * len(self.text.ids))))
-        with Progress(budget=budget, entropy=entropy, trivial={}, quiet=self.quiet) as progress:
+        standing = self._standing()
+        with Progress(budget=budget, entropy=entropy, trivial={}, quiet=self.quiet, start=standing.spent) as progress:
             progress.say(
                 f"{recipe.name}/{recipe.size}: {len(self.vocabulary):,} words × {recipe.dimension}, {len(self.text.ids):,} words of text, "
                 f"{f'budget {budget}' if self.settings.budget else f'{recipe.epochs} epochs'}, {self.settings.threads} threads"
             )
-            trainer.prepare(self.text, self.folder / _SCRATCH, lambda share: None)
-            standing = self._restored()
+            trainer.prepare(self.text, self.folder / _SCRATCH, progress.preparing)
+            self._restore()
             log = MetricsLog(self.folder, resumed_at=standing.pieces)
-            stopped = self._train(standing, budget, progress, log)
+            standing, stopped_by = self._train(standing, budget, progress, log)
             log.close()
-        standing, stopped_by = stopped
-        self._publish()
         write_word_card(
-            self.folder, settings=self.settings, spent=standing.spent, measured=self.measured, vocabulary=self.vocabulary,
+            self.folder, settings=self.settings, spent=standing.spent, measured=self.measured or NOT_MEASURED, vocabulary=self.vocabulary,
             words=len(self.text.ids), stopped_by=stopped_by,
         )  # fmt: skip
-        return FinishedVectors(folder=self.folder, spent=standing.spent, measured=self.measured, stopped_by=stopped_by)
+        return FinishedVectors(folder=self.folder, spent=standing.spent, measured=self.measured or NOT_MEASURED, stopped_by=stopped_by)
 
     def _train(self, standing: Standing, budget: Budget, progress: Progress, log: MetricsLog) -> tuple[Standing, str | None]:
         """Piece by piece; after each the run may be measured, saved or stopped."""
@@ -153,11 +160,14 @@ class _Run:
                     measured = share
                     self._measure(standing, progress, log)
                 since = Spent(tokens=standing.spent.tokens - saved.tokens, seconds=standing.spent.seconds - saved.seconds)
-                if done or self.settings.save_every.progress(since) >= 1:
+                if self.settings.save_every.progress(since) >= 1:
                     saved = standing.spent
                     self._save(standing)
-        if np.isnan(self.measured.loss):  # resumed with nothing left to do
+            if standing.spent != saved:
+                self._save(standing)
+        if self.measured is None:  # resumed with nothing left to do
             self._measure(standing, progress, log)
+            self._publish()
         return standing, caught[0] if caught else None
 
     def _piece(self, standing: Standing, budget: Budget, total: int) -> tuple[Standing, float]:
@@ -180,41 +190,54 @@ class _Run:
 
     def _measure(self, standing: Standing, progress: Progress, log: MetricsLog) -> None:
         self.measured = self.trainer.loss(self.held_out)
+        if math.isnan(self.measured.loss):
+            return
         progress.measured(standing.spent, {"loss": self.measured.loss, "loss/guessing": self.measured.baseline})
         log.write(step=standing.pieces, tokens=standing.spent.tokens, **{"held_out/loss": self.measured.loss})
-
-    def _checkpoints(self) -> list[Path]:
-        return sorted(self.folder.glob("train/checkpoint-*"), key=lambda path: path.name)
 
     def _save(self, standing: Standing) -> None:
         def fill(target: Path) -> None:
             write_arrays(target / _ARRAYS, self.trainer.arrays)
             write_json(target / _STATE, {"pieces": standing.pieces, "spent": asdict(standing.spent)})
 
-        older = self._checkpoints()
+        older = _checkpoints(self.folder)
         target = self.folder / "train" / f"checkpoint-{standing.pieces:09d}"
         if target not in older:
             write_folder(target, fill)
         for path in older:
             if path != target:
                 shutil.rmtree(path, ignore_errors=True)
+        self._publish()
 
-    def _restored(self) -> Standing:
-        found = self._checkpoints()
+    def _standing(self) -> Standing:
+        found = _checkpoints(self.folder)
         if not found:
             return Standing()
-        state = read_json(found[-1] / _STATE, "the checkpoint is damaged; delete its folder to begin anew")
+        advice = "the checkpoint is damaged; delete its folder to begin anew"
+        state = read_json(found[-1] / _STATE, advice)
+        try:
+            return Standing(pieces=int(state["pieces"]), spent=Spent(**state["spent"]))
+        except (KeyError, TypeError, ValueError):
+            raise PlumeError(f"{found[-1] / _STATE} does not say where the run stood: {advice}.") from None
+
+    def _restore(self) -> None:
+        found = _checkpoints(self.folder)
+        if not found:
+            return
         arrays = read_arrays(found[-1] / _ARRAYS)
         for name, array in self.trainer.arrays.items():
             if name not in arrays or arrays[name].shape != array.shape:
                 raise PlumeError(f"{found[-1] / _ARRAYS} does not fit this run: '{name}' is missing or of another size.")
             array[...] = arrays[name]
-        return Standing(pieces=state["pieces"], spent=Spent(**state["spent"]))
 
     def _publish(self) -> None:
         save_model(
             self.folder, recipe=self.settings.recipe, tokenizer=self.tokenizer, vocabulary=self.vocabulary, arrays=self.trainer.vectors()
         )
+
+
+def _checkpoints(folder: Path) -> list[Path]:
+    return sorted(folder.glob("train/checkpoint-*"), key=lambda path: path.name)
 
 
 def _tokenizer(settings: WordSettings, folder: Path, corpus: Corpus, *, quiet: bool) -> Tokenizer:

@@ -89,6 +89,20 @@ def test_the_table_is_kept_only_while_the_weights_stay() -> None:
     assert head.table().requires_grad
 
 
+def test_a_fused_step_is_noticed() -> None:
+    """Fused optimisers change weights without raising their version; a run measures in evaluation mode."""
+    head = head_of().eval()
+    with torch.no_grad():
+        first = head.table()
+    head.train()
+    optimiser = torch.optim.AdamW(head.parameters(), lr=0.1, fused=True)
+    head.table().pow(2).sum().backward()
+    optimiser.step()
+    head.eval()
+    with torch.no_grad():
+        assert not torch.allclose(head.table(), first)
+
+
 def test_the_characters_are_not_saved_and_must_be_given() -> None:
     assert not any("characters" in name for name in head_of().state_dict())
     with pytest.raises(PlumeError, match="table of their characters"):

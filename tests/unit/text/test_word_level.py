@@ -39,7 +39,18 @@ def test_places_are_those_of_the_text_as_it_was_given(tmp_path: Path) -> None:
         ]
         assert joined.word_start.all()
         assert joined.character_bounds.tolist() == [0, *(sum(map(len, TEXTS[: n + 1])) for n in range(3))]
-        assert [one.token(number) for number in one.encode(TEXTS[:1])[0]] == ["the", "cat", ",", "the", "我", "在", "北京大学", "ok", "A股", "大涨"]
+        assert [one.token(number) for number in one.encode(TEXTS[:1])[0]] == [
+            "the",
+            "cat",
+            ",",
+            "the",
+            "我",
+            "在",
+            "北京大学",
+            "ok",
+            "A股",
+            "大涨",
+        ]
         assert one.decode(one.encode(["我在北京大学 ok"])[0]) == "我在北京大学 ok"
 
 

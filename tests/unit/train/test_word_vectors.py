@@ -16,7 +16,10 @@ from plume.core.part import replace
 from plume.data.embedded import chinese_documents, english_documents, write_embedded
 from plume.static.exchange import export_vectors, import_vectors
 from plume.static.model import WordModel, read_arrays
+from plume.static.phrases import Phrases
+from plume.static.reading import without_rare
 from plume.static.recipe import StaticRecipe
+from plume.static.text import Vocabulary, WordText
 from plume.train import word_vectors
 from plume.train.settings import make_word_settings, read_settings
 
@@ -117,6 +120,56 @@ def test_phrases_are_words(corpus: Path, tmp_path: Path) -> None:
     assert made.words(f"{left} {right}") == [f"{left}_{right}"]
 
 
+def test_long_phrases_are_found_again_at_use() -> None:
+    """Also where a shorter one was only a step on the way and is no word."""
+    assert Phrases(passes=2).join(["a", "new", "york", "times"], {"new_york_times": 0}) == ["a", "new_york_times"]
+    assert Phrases(passes=1).join(["a", "new", "york", "times"], {"new_york_times": 0, "new_york": 1}) == ["a", "new_york", "times"]
+    assert Phrases().join(["北京", "大学"], {"北京大学": 0}) == ["北京大学"]
+
+
+def test_what_phrases_leave_over_is_thinned_out() -> None:
+    vocabulary = Vocabulary(words=("a", "b", "c"), counts=np.array([5, 2, 1]))
+    text = WordText(ids=np.array([0, 2, 1, 2, 0], np.int32), start=np.array([0, 1, 2, 5]))
+    fewer, known = without_rare(text, vocabulary, 2)
+    assert (fewer.ids.tolist(), fewer.start.tolist(), known.words) == ([0, 1, 0], [0, 1, 3], ("a", "b"))
+
+
+def test_held_out_text_without_pairs_of_words_is_not_measured(corpus: Path) -> None:
+    vocabulary = Vocabulary(words=tuple("abcdefgh"), counts=np.arange(80, 0, -10))
+    text = WordText(ids=np.arange(8, dtype=np.int32).repeat(5), start=np.array([0, 20, 40]))
+    alone = WordText(ids=np.array([1, 2], np.int32), start=np.array([0, 1, 2]))
+    for family in FAMILIES:
+        trainer = tiny(family).trainer(vocabulary, seed=0, threads=1)
+        trainer.prepare(text, corpus.parent / f"scratch-{family}", lambda share: None)
+        assert np.isnan(trainer.loss(alone).loss)
+
+
+@pytest.mark.parametrize("verb", ["fill", "generate", "score", "hidden"])
+def test_what_word_vectors_cannot_do_is_said(verb: str, runs: dict[str, Path]) -> None:
+    with pytest.raises(PlumeError, match=f"cannot {verb}"):
+        getattr(plume.load(runs["word2vec"]), verb)("text")
+    with pytest.raises(PlumeError, match="has no layers"):
+        plume.load(runs["word2vec"]).embed("text", layer=0)
+
+
+def test_a_run_can_be_loaded_after_its_first_checkpoint(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def crash(run: Any, standing: Any, *given: Any) -> None:
+        if standing.pieces == 2:
+            raise RuntimeError("the power is gone")
+
+    monkeypatch.setattr(word_vectors._Run, "_measure", crash)
+    settings = make_word_settings(tiny("word2vec"), corpus=corpus, threads=1, save_every="1tokens")
+    with pytest.raises(RuntimeError, match="power"):
+        word_vectors.start(settings, tmp_path / "run", quiet=True)
+    assert plume.load(tmp_path / "run").embed("the").shape == (1, 16)
+
+
+def test_soft_hyphens_do_not_hide_a_word(runs: dict[str, Path]) -> None:
+    model = plume.load(runs["word2vec"])
+    word = next(word for word in model.vectors.words if word.isascii() and word.isalpha() and len(word) > 4)
+    assert model.words(word[:2] + "\u00ad" + word[2:]) == [word]
+
+
 def test_fasttext_knows_words_that_were_never_seen(runs: dict[str, Path]) -> None:
     fasttext, word2vec = plume.load(runs["fasttext"]), plume.load(runs["word2vec"])
     word = next(word for word in fasttext.vectors.words if word.isascii() and word.isalpha() and len(word) > 6)
@@ -144,6 +197,9 @@ def test_vectors_leave_and_come_back(family: str, name: str, runs: dict[str, Pat
 def test_only_fasttext_has_fasttext_s_file(runs: dict[str, Path], tmp_path: Path) -> None:
     with pytest.raises(PlumeError, match="has no n-grams"):
         export_vectors(runs["word2vec"], tmp_path / "v.bin", to="fasttext")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(PlumeError, match="there is a folder of that name"):
+        export_vectors(runs["word2vec"], tmp_path / "folder")
     with pytest.raises(PlumeError, match="no format 'onnx'"):
         export_vectors(runs["word2vec"], tmp_path / "v.bin", to="onnx")
 
@@ -164,9 +220,18 @@ def test_bad_input_is_refused_before_anything_is_written(text: str, settings: li
     assert not (tmp_path / "run").exists()
 
 
-def test_what_only_networks_have_is_refused(corpus: Path, tmp_path: Path) -> None:
+def test_what_only_networks_have_is_refused(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(PlumeError, match="has no use for init"):
         plume.pretrain("word2vec", corpus=corpus, out=tmp_path / "run", init="runs/bert", quiet=True)
+    for wrong in ({"save_every": "100steps"}, {"budget": "1e9flops"}):
+        with pytest.raises(PlumeError, match="means nothing for word vectors"):
+            plume.pretrain("word2vec", corpus=corpus, out=tmp_path / "run", quiet=True, **wrong)
+    with pytest.raises(PlumeError, match="0 threads"):
+        plume.pretrain("word2vec", corpus=corpus, out=tmp_path / "run", quiet=True, threads=0)
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(PlumeError, match="leave torchrun out"):
+        plume.pretrain("word2vec", corpus=corpus, out=tmp_path / "run", quiet=True)
+    monkeypatch.delenv("WORLD_SIZE")
     with pytest.raises(PlumeError, match="means nothing for word vectors"):
         plume.pretrain("word2vec", corpus=corpus, out=tmp_path / "run", budget="5steps", quiet=True)
 
