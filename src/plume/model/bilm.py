@@ -28,18 +28,9 @@ class BiLM(RecurrentModel):
     def width(self) -> int:
         return 2 * super().width
 
-    def encode(
-        self,
-        batch: Batch,
-        *,
-        keep_layers: bool = False,
-        record_attention: bool = False,
-        head_mask: Tensor | None = None,
-        cache: list[Any] | None = None,
-    ) -> Encoded:
+    def _encode(self, batch: Batch, *, keep_layers: bool, cache: list[Any] | None) -> Encoded:
         if batch.backward is not None or batch.order is Order.CAUSAL:
-            return super().encode(batch, keep_layers=keep_layers, record_attention=record_attention, head_mask=head_mask, cache=cache)
-        self._refuse_attention(record_attention, head_mask)
+            return super()._encode(batch, keep_layers=keep_layers, cache=cache)
         value = self._embedded(batch)
         sides = run_together(
             [self.layers, self.backward_layers], [value, value], length=batch.length, reverse=[False, True], keep_layers=True

@@ -94,7 +94,11 @@ class RecurrentModel(Model):
         head_mask: Tensor | None = None,
         cache: list[Any] | None = None,
     ) -> Encoded:
-        self._refuse_attention(record_attention, head_mask)
+        if record_attention or head_mask is not None:
+            raise PlumeError(f"{self.recipe.name} is a recurrent network: it has no attention.")
+        return self._encode(batch, keep_layers=keep_layers, cache=cache)
+
+    def _encode(self, batch: Batch, *, keep_layers: bool, cache: list[Any] | None) -> Encoded:
         value = self._embedded(batch)
         held = cache[0].state if cache else self._layered(self._recalled(batch))
         read = self._read(batch, value, held, keep_layers=keep_layers)
@@ -104,10 +108,6 @@ class RecurrentModel(Model):
             self.memories[batch.stream] = _flat(read.state)
         layers = (value, *read.layers) if keep_layers else ()
         return Encoded(last=picked(read.last, batch.read), layers=layers, state=read.state)
-
-    def _refuse_attention(self, record: bool, head_mask: Tensor | None) -> None:
-        if record or head_mask is not None:
-            raise PlumeError(f"{self.recipe.name} is a recurrent network: it has no attention.")
 
     def _embedded(self, batch: Batch) -> Tensor:
         return self.embedding(batch.tokens, positions_of(batch.tokens, None), None, unseen=batch.unseen)

@@ -91,16 +91,7 @@ class CoVeModel(_Decoding):
     def width(self) -> int:
         return self.encoder.part.output_width
 
-    def encode(
-        self,
-        batch: Batch,
-        *,
-        keep_layers: bool = False,
-        record_attention: bool = False,
-        head_mask: Tensor | None = None,
-        cache: list[Any] | None = None,
-    ) -> Encoded:
-        self._refuse_attention(record_attention, head_mask)
+    def _encode(self, batch: Batch, *, keep_layers: bool, cache: list[Any] | None) -> Encoded:
         value = self._embedded(batch)
         read = self.encoder(value, length=batch.length, keep_layers=keep_layers)
         return Encoded(last=read.last, layers=(value, *read.layers) if keep_layers else (), state=read.state)
