@@ -61,7 +61,7 @@ class Store:
 
     @property
     def unigram_entropy(self) -> float:
-        """In nats: the loss of a model that knows only how frequent tokens are."""
+        """In nats, of its own tokens."""
         share = self.counts[self.counts > 0] / self.counts.sum()
         return float(-(share * np.log(share)).sum())
 
@@ -71,6 +71,17 @@ class Stores:
     train: Store
     held_out: Store
     info: dict[str, Any]
+
+    @property
+    def unigram_entropy(self) -> float:
+        """In nats: the loss on held-out text of a model that knows only how frequent tokens are in the training text.
+
+        It is a cross-entropy: held-out documents may be unlike the others. One is added to each count, so that nothing is impossible.
+        """
+        asked, known = (np.asarray(store.counts, np.float64) for store in (self.held_out, self.train))
+        if not asked.sum():
+            return self.train.unigram_entropy
+        return float(-(asked / asked.sum()) @ np.log((known + 1) / (known + 1).sum()))
 
 
 def build_stores(

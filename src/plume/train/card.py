@@ -93,7 +93,7 @@ def _verdict(name: str, outcome: Outcome, entropy: float, trivial: float) -> str
     if name not in outcome.held_out:
         return ""
     loss = outcome.held_out[name]
-    against = f"the corpus' unigram entropy of {entropy:.3f} nats"
+    against = f"the {entropy:.3f} nats that knowing only the frequencies of tokens costs there"
     if trivial < entropy:
         against += f" and the {trivial:.3f} that knowing it and copying the tokens shown unchanged would cost"
     if loss < 0.97 * trivial:

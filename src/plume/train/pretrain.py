@@ -54,7 +54,7 @@ _HELD_OUT_SEED = 20181011  # the masks of held-out rows never change, whatever t
 class Finished:
     folder: Path
     outcome: Outcome
-    entropy: float  # of single tokens in the training text
+    entropy: float  # of single tokens in the held-out text, by their frequencies in the training text
     trivial: dict[str, float]  # by token objective, the loss that needs no context
 
 
@@ -122,7 +122,7 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
         save_checkpoint(folder, model, optimiser, position, write=processes.first)
 
     log = MetricsLog(folder, resumed_at=position.spent.steps, tensorboard=settings.tensorboard) if processes.first else None
-    entropy = stores.train.unigram_entropy
+    entropy = stores.unigram_entropy
     trivial = trivial_losses(recipe, entropy)
     with Progress(budget=settings.budget, entropy=entropy, trivial=trivial, quiet=quiet, start=position.spent) as progress:
         progress.say(_opening(settings, model, stores))
@@ -261,7 +261,7 @@ def _opening(settings: Settings, model: Model, stores: Stores) -> str:
     parameters = sum(parameter.numel() for parameter in model.parameters())
     return (
         f"{settings.recipe.name}/{settings.recipe.size}: {parameters:,} parameters, {len(stores.train.tokens):,} tokens of text, "
-        f"budget {settings.budget}; unigram entropy {stores.train.unigram_entropy:.2f} nats, the loss to beat"
+        f"budget {settings.budget}; unigram entropy {stores.unigram_entropy:.2f} nats, the loss to beat"
     )
 
 

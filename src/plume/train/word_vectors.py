@@ -97,7 +97,7 @@ def _run(settings: WordSettings, folder: Path, *, quiet: bool) -> FinishedVector
             recipe.check(vocabulary, settings.threads)
             held_out = join_phrases(held_out, recipe.phrases, words, vocabulary)
         run = _Run(settings, folder, tokenizer, vocabulary, text, held_out, quiet=quiet)
-        return run.go(entropy=stores.train.unigram_entropy)
+        return run.go(entropy=stores.unigram_entropy)
     except PlumeError:
         if fresh and not _checkpoints(folder):  # refused before it began: nothing is left behind
             shutil.rmtree(folder, ignore_errors=True)

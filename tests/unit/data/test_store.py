@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from plume.data import encoder as encoder_module
 from plume.data import store as store_module
 from plume.data.corpus import Corpus
 from plume.data.encoder import Encoder
-from plume.data.store import Store, build_stores
+from plume.data.store import Store, Stores, build_stores
 from plume.data.store_files import FILES
 from plume.text.format import BERT
 from plume.text.sentences import split_sentences
@@ -308,3 +309,13 @@ class TestTooLittle:
         with pytest.raises(PlumeError, match="less than two sentences"):
             build_stores(write([["The dog walks."]]), wordpiece, words=Words.SPACES, cache=tmp_path)
         assert contents(tmp_path / "stores") == {}
+
+
+def test_the_unigram_entropy_is_that_of_held_out_text_by_training_frequencies() -> None:
+    """Documents that are unlike the others cost more than the training text's own entropy says."""
+    train, alike, unlike = (SimpleNamespace(counts=np.array(counts), unigram_entropy=0.5) for counts in ([97, 1, 0], [9, 0, 0], [0, 0, 4]))
+    first = Stores(train=train, held_out=alike, info={}).unigram_entropy  # type: ignore[arg-type]
+    assert first == pytest.approx(-np.log(98 / 101))
+    assert Stores(train=train, held_out=unlike, info={}).unigram_entropy == pytest.approx(-np.log(1 / 101))  # type: ignore[arg-type]
+    nothing = SimpleNamespace(counts=np.zeros(3))
+    assert Stores(train=train, held_out=nothing, info={}).unigram_entropy == 0.5  # type: ignore[arg-type]
