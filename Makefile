@@ -20,9 +20,11 @@ check: .venv/.development       ## style, types, import directions
 check-all: check .venv/.real    ## everything, the slow tests and those on real weights too
 	$(BIN)/python -m pytest -n 2
 
-bench: .venv/.development       ## side-by-side benchmarks; run alone on the machine
+bench: .venv/.development       ## side-by-side benchmarks; run alone on the machine. TEXT= names a corpus for those of word vectors
 	$(BIN)/python bench/pretrain.py
 	$(BIN)/python bench/families.py
+	$(BIN)/python bench/recurrent.py --threads 2
+	$(if $(TEXT),$(BIN)/python bench/static.py --corpus $(TEXT))
 
 recipes-table: .venv/.development ## train every family for the same time; writes docs/recipes.md. TEXT= PAIRS= LABELLED= EMOJI= name corpora
 	$(BIN)/python bench/recipes_table.py $(if $(TEXT),--text $(TEXT)) $(if $(PAIRS),--pairs $(PAIRS)) \
