@@ -70,7 +70,7 @@ def test_a_run_writes_its_phrases_and_resumes_with_them(corpus: Corpus, miniatur
     start(settings, tmp_path / "run", quiet=True)
     kept = (tmp_path / "run" / PHRASES).read_text(encoding="utf-8")
     assert all(line.split("\t")[1] in ("phrase", "entity") for line in kept.splitlines())
-    finished = resume(tmp_path / "run", budget=Budget.parse("8steps"), quiet=True)
+    finished = resume(tmp_path / "run", settings, budget=Budget.parse("8steps"), quiet=True)
     assert finished.outcome.position.spent.steps == 8
     assert (tmp_path / "run" / PHRASES).read_text(encoding="utf-8") == kept
 
