@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from plume.static import kernels_predict, kernels_window
 from plume.static.ngrams import ngram_lists
 from plume.static.recipe import Arrays, FastText
-from plume.static.text import Vocabulary
 from plume.static.word2vec import Word2VecTrainer
 
 
@@ -17,8 +16,7 @@ class FastTextTrainer(Word2VecTrainer):
 
     recipe: FastText
 
-    def __init__(self, recipe: FastText, vocabulary: Vocabulary, *, seed: int, threads: int) -> None:
-        super().__init__(recipe, vocabulary, seed=seed, threads=threads)
+    redraws = True
 
     def vectors(self) -> Arrays:
         """The rows as they were trained; a word's vector is the mean of its own and its n-grams'."""
@@ -43,9 +41,6 @@ class FastTextTrainer(Word2VecTrainer):
     def _half_width(self) -> float:
         """fasttext.cc: ±1/dimension."""
         return 1.0 / self.recipe.dimension
-
-    def _make_targets(self, redraw: bool = True) -> kernels_predict.Targets:
-        return super()._make_targets(redraw)
 
     def _make_inputs(self) -> kernels_predict.Inputs:
         size, recipe = len(self.vocabulary), self.recipe

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,15 +39,3 @@ def word_hashes(words: Sequence[str]) -> NDArray[np.int32]:
     raw = [word.encode("utf-8", "surrogatepass") for word in words]
     begin = np.concatenate([[0], np.cumsum([len(one) for one in raw])]).astype(np.int64)
     return hash_words(np.frombuffer(b"".join(raw), np.int8), begin).view(np.int32)
-
-
-def text_ngrams(word: str, *, shortest: int, longest: int) -> Iterator[str]:
-    """The n-grams themselves, in the same order: for looking at, not for speed.
-
-    >>> list(text_ngrams("cat", shortest=3, longest=4))
-    ['<ca', '<cat', 'cat', 'cat>', 'at>']
-    """
-    whole = f"<{word}>"
-    for begin, size in itertools.product(range(len(whole)), range(shortest, longest + 1)):
-        if begin + size <= len(whole) and not (size == 1 and begin in (0, len(whole) - 1)):
-            yield whole[begin : begin + size]

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,8 @@ def kernel_seeds(*, seed: int, epoch: int, first: int, count: int) -> NDArray[np
 class Word2VecTrainer:
     """Trains skip-gram or CBOW. With `threads=1` the same seed gives bit-equal vectors, also when stopped between pieces and taken up again;
     more threads write to the same rows without locks (Hogwild, Niu et al. 2011), which is as good but never twice the same."""
+
+    redraws: ClassVar[bool] = False  # of a negative that is the target itself: left out (word2vec), or drawn again (fastText)
 
     def __init__(self, recipe: Word2Vec, vocabulary: Vocabulary, *, seed: int, threads: int) -> None:
         self.recipe, self.vocabulary, self.seed, self.threads = recipe, vocabulary, seed, threads
@@ -88,14 +91,16 @@ class Word2VecTrainer:
     def _make_inputs(self) -> kernels_predict.Inputs:
         return _own_row(len(self.vocabulary))
 
-    def _make_targets(self, redraw: bool = False) -> kernels_predict.Targets:
+    def _make_targets(self) -> kernels_predict.Targets:
         counts = self.vocabulary.counts
         if self.recipe.loss is StaticLoss.HIERARCHICAL_SOFTMAX:
             tree = huffman_tree(counts)
-            return kernels_predict.Targets(0, redraw, np.zeros(0, np.uint32), np.zeros(0, np.int32), tree.begin, tree.points, tree.labels)
+            return kernels_predict.Targets(
+                0, self.redraws, np.zeros(0, np.uint32), np.zeros(0, np.int32), tree.begin, tree.points, tree.labels
+            )
         noise = noise_table(counts, self.recipe.power)
         no_tree = huffman_tree(counts[:2])  # of the same types, for the compiler
-        return kernels_predict.Targets(self.recipe.negatives, redraw, *noise, no_tree.begin, no_tree.points, no_tree.labels)
+        return kernels_predict.Targets(self.recipe.negatives, self.redraws, *noise, no_tree.begin, no_tree.points, no_tree.labels)
 
     def _scores(self) -> NDArray[np.float64]:
         """The best score of each output row for who knows only frequencies: log odds of a true word against noise, or of the two sides of a node."""

@@ -5,15 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import torch
 from rich.console import Console
-from rich.progress import BarColumn, TaskProgressColumn, TextColumn
-from rich.progress import Progress as Bar
 
 from plume.core.errors import PlumeError
 from plume.core.files import read_json, write_json
@@ -21,7 +18,7 @@ from plume.data.collate import Collator
 from plume.data.corpus import Corpus
 from plume.data.labelled import CodedBlocks
 from plume.data.loader import Mixture, Reader
-from plume.data.store import Store, Stores, build_stores
+from plume.data.store import Store, Stores
 from plume.data.train_tokenizer import train_tokenizer
 from plume.model.checkpoint import TOKENIZER, load_model, save_recipe
 from plume.model.kinds import BatchKind
@@ -45,6 +42,7 @@ from plume.train.metrics import MetricsLog
 from plume.train.optimiser import make_optimiser
 from plume.train.progress import Progress
 from plume.train.settings import Settings, save_settings
+from plume.train.stores import read_stores
 
 DATA = Path("train") / "data.json"  # fingerprints: a run must go on with the text it began with
 _HELD_OUT_SEED = 20181011  # the masks of held-out rows never change, whatever the run's seed
@@ -248,10 +246,7 @@ def _stores(corpus: Corpus, tokenizer: Tokenizer, recipe: Recipe, processes: Pro
     """Built by the first process; the others find it ready."""
     if not processes.first:
         processes.wait()
-    columns = (TextColumn("tokenising"), BarColumn(), TaskProgressColumn())
-    with Bar(*columns, console=Console(stderr=True, quiet=quiet), disable=quiet or not sys.stderr.isatty(), transient=True) as bar:
-        task = bar.add_task("", total=corpus.census().characters)
-        stores = build_stores(corpus, tokenizer, words=recipe.words, cache=None, progress=lambda done: bar.update(task, completed=done))
+    stores = read_stores(corpus, tokenizer, words=recipe.words, quiet=quiet)
     if processes.first:
         processes.wait()
     return stores

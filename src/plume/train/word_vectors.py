@@ -5,19 +5,15 @@ from __future__ import annotations
 import math
 import os
 import shutil
-import sys
 import time
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, TaskProgressColumn, TextColumn
-from rich.progress import Progress as Bar
 
 from plume.core.errors import PlumeError
 from plume.core.files import read_json, write_folder, write_json
 from plume.data.corpus import Corpus
-from plume.data.store import Stores, build_stores
 from plume.data.train_tokenizer import train_tokenizer
 from plume.static.model import TOKENIZER, read_arrays, save_model, write_arrays
 from plume.static.reading import WORDS, join_phrases, read_text, read_vocabulary, without_rare
@@ -31,6 +27,7 @@ from plume.train.metrics import MetricsLog
 from plume.train.progress import Progress
 from plume.train.settings import WordSettings, save_settings
 from plume.train.signals import watched_signals
+from plume.train.stores import read_stores
 from plume.train.word_card import write_word_card
 
 DATA = Path("train") / "data.json"
@@ -76,7 +73,7 @@ def _run(settings: WordSettings, folder: Path, *, quiet: bool) -> FinishedVector
     corpus = Corpus(list(settings.corpus))
     corpus.require_trainable()
     tokenizer = _tokenizer(settings, folder, corpus, quiet=quiet)
-    stores = _stores(corpus, tokenizer, quiet=quiet)
+    stores = read_stores(corpus, tokenizer, words=Words.SPACES, quiet=quiet)
     fingerprint = {name: stores.info[name] for name in ("corpus", "tokenizer")}
     if (folder / DATA).exists() and read_json(folder / DATA, "what the run was fed") != fingerprint:
         raise PlumeError(f"The text at {', '.join(settings.corpus)} is not what {folder} was trained on: restore it, or start a new run.")
@@ -249,10 +246,3 @@ def _tokenizer(settings: WordSettings, folder: Path, corpus: Corpus, *, quiet: b
     with Console(stderr=True, quiet=quiet).status("counting words …"):
         spec = WordLevel(vocabulary=most, least=recipe.least, lowercase=recipe.lowercase, chinese=recipe.cut)
         return train_tokenizer(corpus, spec, WORDS)
-
-
-def _stores(corpus: Corpus, tokenizer: Tokenizer, *, quiet: bool) -> Stores:
-    columns = (TextColumn("reading"), BarColumn(), TaskProgressColumn())
-    with Bar(*columns, console=Console(stderr=True, quiet=quiet), disable=quiet or not sys.stderr.isatty(), transient=True) as bar:
-        task = bar.add_task("", total=corpus.census().characters)
-        return build_stores(corpus, tokenizer, words=Words.SPACES, cache=None, progress=lambda done: bar.update(task, completed=done))

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from plume.static.ngrams import ngram_ids, ngram_lists, text_ngrams, word_hashes
+from plume.static.ngrams import ngram_ids, ngram_lists, word_hashes
 
 WORDS = ["banana", "a", "<", "naïve", "北京大学", "猫", "A股", "😀x", "don't"]
+
+
+def text_ngrams(word: str, *, shortest: int, longest: int) -> Iterator[str]:
+    """The n-grams themselves, in the same order, written slowly."""
+    whole = f"<{word}>"
+    for begin, size in itertools.product(range(len(whole)), range(shortest, longest + 1)):
+        if begin + size <= len(whole) and not (size == 1 and begin in (0, len(whole) - 1)):
+            yield whole[begin : begin + size]
 
 
 def fnv(text: str, *, signed: bool) -> int:
