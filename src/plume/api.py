@@ -14,6 +14,8 @@ from plume.model.recipe import Recipe
 from plume.recipes import _catalog as catalog
 from plume.static.model import WordModel, is_word_model
 from plume.static.recipe import StaticRecipe
+from plume.tasks import _options as tuning
+from plume.tasks._tuned import TunedModel, is_tuned
 from plume.train import pretrain as runs
 from plume.train import word_vectors
 from plume.train.budget import Budget
@@ -23,7 +25,10 @@ recipe = catalog.declaration
 
 
 def load(folder: str | Path, *, device: str = "cpu") -> Any:
-    """A model directory: a `LanguageModel` (embed, fill, generate, score, hidden), or a `WordModel` (embed, most_similar, analogy, similarity)."""
+    """A model directory: a `LanguageModel` (embed, fill, generate, score, hidden), a `WordModel` (embed, most_similar, analogy, similarity), or
+    a `TunedModel` (predict, evaluate)."""
+    if is_tuned(Path(folder)):
+        return TunedModel.load(folder, device=device)
     return WordModel.load(folder) if is_word_model(Path(folder)) else LanguageModel.load(folder, device=device)
 
 
@@ -82,6 +87,25 @@ def go_on(folder: Path, *, budget: str | None, quiet: bool) -> str | None:
     if isinstance(settings, WordSettings):
         return word_vectors.resume(folder, settings, budget=more, quiet=quiet).stopped_by
     return runs.resume(folder, settings, budget=more, quiet=quiet).outcome.stopped_by
+
+
+def tune(
+    model: str | Path,
+    *,
+    task: str | Sequence[str],
+    train: str | Path | Sequence[str | Path] | None = None,
+    dev: str | Path | Sequence[str | Path] | None = None,
+    out: str | Path,
+    quiet: bool = False,
+    **options: Any,
+) -> TunedModel:
+    """Tune `model`, a model directory, for a task, and return what predicts; everything is in `out`.
+
+    Several tasks at once: task=["ner=train.conll,dev.conll", "topic:classification=train.tsv,dev.tsv"]. `options` are those of the command line:
+    mode, epochs, batch, rate, length, seed, from_scratch, metric, patience, text (columns), label (column), crf, budget, overrides, device …
+    """
+    tuning.start_from_options(Path(model), task=task, train=train, dev=dev, out=Path(out), quiet=quiet, **options)
+    return TunedModel.load(out)
 
 
 def import_hf(folder: str | Path, *, out: str | Path) -> LanguageModel:

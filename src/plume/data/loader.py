@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,17 +87,7 @@ class Reader:
     def _batches(self, plan: Plan, generator: np.random.Generator) -> NDArray[np.int64]:
         if self.layout.sequential:  # row b of a batch goes on in row b of the next
             return np.arange(len(plan) // self.rows * self.rows).reshape(-1, self.rows)
-        order = generator.permutation(len(plan))
-        steps = -(-len(plan) // self.rows)
-        order = np.resize(order, steps * self.rows)
-        length = (plan.end - plan.start).sum(1)
-        for first in range(0, len(order), _POOL * self.rows):
-            pool = order[first : first + _POOL * self.rows]
-            order[first : first + _POOL * self.rows] = pool[np.argsort(length[pool], kind="stable")]
-        batches = order.reshape(steps, self.rows)
-        for first in range(0, steps, _POOL):
-            generator.shuffle(batches[first : first + _POOL])
-        return batches
+        return length_batches((plan.end - plan.start).sum(1), rows=self.rows, generator=generator)
 
     def batch(self, cursor: Cursor, share: slice = slice(None)) -> Batch:
         """The batch at the cursor, or this process's share of its rows."""
@@ -120,11 +111,34 @@ class Reader:
         return tuple(replace(batch, stream=number, begins=cursor.step == 0) for number, batch in enumerate(made))
 
 
+def length_batches(length: NDArray[np.int64], *, rows: int, generator: np.random.Generator) -> NDArray[np.int64]:
+    """[steps, rows] a random order in which rows of like length share a batch; the last batch is filled up from the beginning."""
+    steps = -(-len(length) // rows)
+    order = np.resize(generator.permutation(len(length)), steps * rows)
+    for first in range(0, len(order), _POOL * rows):
+        pool = order[first : first + _POOL * rows]
+        order[first : first + _POOL * rows] = pool[np.argsort(length[pool], kind="stable")]
+    batches = order.reshape(steps, rows)
+    for first in range(0, steps, _POOL):
+        generator.shuffle(batches[first : first + _POOL])
+    return batches
+
+
+class Turns(Protocol):
+    """What takes turns in a mixture: batches in a fixed order, one cursor each."""
+
+    def following(self, cursor: Cursor) -> Cursor: ...
+    def step(self, cursor: Cursor, shares: Sequence[slice]) -> tuple[Batch, ...]: ...
+
+
+Reads = TypeVar("Reads", bound=Turns)
+
+
 @dataclass(kw_only=True)
-class Mixture:
+class Mixture(Generic[Reads]):
     """Readers that take turns, each in proportion to its share."""
 
-    readers: tuple[Reader, ...]
+    readers: tuple[Reads, ...]
     shares: tuple[float, ...]
     seed: int
 

@@ -48,6 +48,10 @@ class HeadModule(nn.Module):
         """[..., D] to [..., classes]."""
         raise NotImplementedError
 
+    def scores(self, encoded: Encoded, target: Target) -> Tensor:
+        """What a task decides by: here the logits at the positions that the target names; its values are not looked at."""
+        return precise(self.logits(at(encoded, target)))
+
     def log_probabilities(self, encoded: Encoded) -> Tensor:
         """[B, T, V] of what a decoder writes."""
         return precise(self.logits(encoded.last)).log_softmax(-1)

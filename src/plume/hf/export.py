@@ -43,7 +43,12 @@ def _token_ids(recipe: Recipe, tokenizer: Tokenizer) -> dict[str, int | None]:
 
 def export(model: Model, tokenizer: Tokenizer, out: Path) -> None:
     """The whole directory or nothing."""
-    recipe = model.recipe
+    bridge = bridge_for(model.recipe, out)
+    write_folder(out, lambda folder: _fill(folder, model, tokenizer, bridge))
+
+
+def bridge_for(recipe: Recipe, out: Path) -> Bridge:
+    """The family's, if this model can be written there."""
     bridge = catalog.bridge(recipe)
     if bridge is None:
         raise PlumeError(f"{recipe.name} has no counterpart in transformers, so it cannot be exported to it.")
@@ -53,7 +58,7 @@ def export(model: Model, tokenizer: Tokenizer, out: Path) -> None:
         raise PlumeError(f"{out} exists already: choose another --out.")
     if out.exists():
         out.rmdir()
-    write_folder(out, lambda folder: _fill(folder, model, tokenizer, bridge))
+    return bridge
 
 
 def _fill(folder: Path, model: Model, tokenizer: Tokenizer, bridge: Bridge) -> None:
@@ -77,10 +82,10 @@ def _write(folder: Path, recipe: Recipe, tokenizer: Tokenizer, bridge: Bridge, s
     write_json(folder / "config.json", config_of(recipe, bridge, vocabulary=len(state["embedding.token.weight"]), tokenizer=tokenizer))
     save_weights(folder / WEIGHTS, theirs)
     tokenizer.save(folder / TOKENIZER)
-    write_json(folder / "tokenizer_config.json", _tokenizer_config(recipe, tokenizer, bridge))
+    write_json(folder / "tokenizer_config.json", tokenizer_config(recipe, tokenizer, bridge))
 
 
-def _tokenizer_config(recipe: Recipe, tokenizer: Tokenizer, bridge: Bridge) -> dict[str, Any]:
+def tokenizer_config(recipe: Recipe, tokenizer: Tokenizer, bridge: Bridge) -> dict[str, Any]:
     form = tokenizer.format
     roles = {
         "pad_token": form.pad,

@@ -3,28 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from dataclasses import replace as with_fields
 from pathlib import Path
-from typing import Any
 
 import torch
-from torch import Tensor
 
-from plume.core.errors import PlumeError, suggest
+from plume.core.errors import PlumeError
 from plume.core.files import read_json, write_folder, write_text
 from plume.core.part import replace
+from plume.heads.head import Head
+from plume.heads.sentence_classification import SentenceClassification
 from plume.hf.export import SECOND
+from plume.hf.reading import bridge_of, read_config, read_state, read_tokenizer
+from plume.hf.task_heads import apart, head_of_config, part_of
 from plume.model.assembly import GeneratorDiscriminator, OneNetwork
-from plume.model.bridge import Bridge
-from plume.model.checkpoint import WEIGHTS, load_weights, read_weights, save_model
+from plume.model.bridge import Bridge, Config
+from plume.model.checkpoint import load_weights, save_model
 from plume.model.keymap import State
 from plume.model.model import Model
 from plume.model.recipe import Recipe
+from plume.model.task_head import TaskHead
 from plume.objectives._objective import Answers
-from plume.recipes import _catalog as catalog
-from plume.text.format import Format
 from plume.text.tokenizer import Tokenizer
 
-INDEX, PICKLED = "model.safetensors.index.json", "pytorch_model.bin"
+
+@dataclass(frozen=True, kw_only=True)
+class ImportedHead:
+    """What a class for a task has on top."""
+
+    architecture: str
+    part: Head
+    state: State  # its parameters
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,13 +41,28 @@ class Imported:
     model: Model
     tokenizer: Tokenizer
     notes: list[str]  # what the checkpoint did not carry
+    config: Config  # config.json's
+    head: ImportedHead | None = None  # for a task
+
+
+def check_free(out: Path) -> None:
+    """Raise where something is that writing would destroy; an empty folder is nothing."""
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise PlumeError(f"{out} exists already: choose another --out.")
+
+
+def is_task_folder(folder: Path) -> bool:
+    """Does config.json name a class with a head for a task?"""
+    config = read_config(folder)
+    return head_of_config(bridge_of(config, folder), config) is not None
 
 
 def import_folder(folder: Path, out: Path) -> Imported:
     """Read `folder`, write a model directory at `out`, whole or not at all."""
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise PlumeError(f"{out} exists already: choose another --out.")
+    check_free(out)
     imported = read_folder(folder)
+    if imported.head is not None:
+        imported.notes.append(f"The head of {imported.head.architecture} was left out: this is the model below it.")
     if out.exists():
         out.rmdir()
     recipe = imported.model.recipe
@@ -57,18 +81,23 @@ def import_folder(folder: Path, out: Path) -> Imported:
 
 
 def read_folder(folder: Path) -> Imported:
-    if not folder.is_dir():
-        raise PlumeError(f"There is no directory at {folder}.")
-    config = read_json(folder / "config.json", "a Hugging Face directory has one beside its weights")
-    bridge = _bridge(config, folder)
-    theirs = _with_prefix(read_state(folder), bridge)
-    recipe = bridge.from_config(config)
+    config = read_config(folder)
+    bridge = bridge_of(config, folder)
+    made = bridge.from_config(config)
+    head = head_of_config(bridge, config)
+    if head is not None:
+        return _with_head(folder, config, bridge, made, head)
+    theirs, recipe = _with_prefix(read_state(folder), bridge), made
     if bridge.second is not None and set(config.get("architectures") or ()) & set(bridge.second.architectures) - set(bridge.architectures):
         recipe, state = _generator_alone(recipe, bridge.second, theirs)
     else:
         state = bridge.keys.apply(theirs)
         if bridge.second is not None and (folder / SECOND).is_dir():
             recipe = _add_second(recipe, bridge.second, folder / SECOND, state)
+    return _built(folder, config, recipe, state)
+
+
+def _built(folder: Path, config: Config, recipe: Recipe, state: State) -> Imported:
     recipe, notes = fitted(recipe, state)
     tokenizer = read_tokenizer(folder, recipe.format)
     vocabulary = len(state["embedding.token.weight"])
@@ -78,44 +107,22 @@ def read_folder(folder: Path) -> Imported:
         )
     model = recipe.assembly.build(recipe, vocabulary=vocabulary)
     load_weights(model, {name: value.float() if value.is_floating_point() else value for name, value in state.items()}, folder)
-    return Imported(model=model, tokenizer=tokenizer, notes=notes)
+    return Imported(model=model, tokenizer=tokenizer, notes=notes, config=config)
 
 
-def _bridge(config: dict[str, Any], folder: Path) -> Bridge:
-    known = catalog.bridges()
-    kind = config.get("model_type")
-    if kind not in known:
-        raise PlumeError(f"{folder} is of type '{kind}', which plume cannot import: {suggest(str(kind), known)}.")
-    return known[kind]
+def _with_head(folder: Path, config: Config, bridge: Bridge, recipe: Recipe, head: TaskHead) -> Imported:
+    """A class for a task: the model below as any other, and the head."""
+    body, own = apart(bridge, head, read_state(folder))
+    imported = _built(folder, config, body_recipe(recipe, head), bridge.keys.apply(body))
+    part = part_of(head, config, len(own["output.weight"]))
+    return with_fields(imported, head=ImportedHead(architecture=head.architecture, part=part, state=own))
 
 
-def read_state(folder: Path) -> State:
-    """The weights, from one safetensors file, several, or a .bin that holds tensors and nothing else."""
-    if (folder / WEIGHTS).exists():
-        state = read_weights(folder / WEIGHTS)
-    elif (folder / INDEX).exists():
-        names = set(read_json(folder / INDEX, "it lists the weight files")["weight_map"].values())
-        state = {key: value for name in sorted(names) for key, value in read_weights(folder / name).items()}
-    elif (folder / PICKLED).exists():
-        state = _unpickled(folder / PICKLED)
-    else:
-        raise PlumeError(f"{folder} has no weights: neither {WEIGHTS} nor {PICKLED}.")
-    # The first BERTs were converted from TensorFlow and kept its names for the norms.
-    return {
-        key.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias"): value
-        for key, value in state.items()
-    }
-
-
-def _unpickled(path: Path) -> State:
-    try:
-        loaded = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # torch raises many kinds for a damaged or unsafe file
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise PlumeError(f"{path} cannot be read as plain tensors ({reason}). Convert it to safetensors where it was made.") from None
-    if not isinstance(loaded, dict) or not all(isinstance(value, Tensor) for value in loaded.values()):
-        raise PlumeError(f"{path} does not hold named tensors.")
-    return loaded
+def body_recipe(recipe: Recipe, head: TaskHead) -> Recipe:
+    """Of the model below a task's head."""
+    if head.encoder_alone:
+        recipe = replace(recipe, assembly=OneNetwork(), objectives=())
+    return replace(recipe, classifier=SentenceClassification(hidden=head.hidden, bias=head.bias)) if head.reads_text else recipe
 
 
 def _with_prefix(state: State, bridge: Bridge) -> State:
@@ -165,18 +172,3 @@ def fitted(recipe: Recipe, state: State) -> tuple[Recipe, list[str]]:
         notes.append("The checkpoint has no pooler: it was left out.")
         return recipe, notes
     return replace(recipe, pooler="pooler.dense.weight" in state, objectives=tuple(kept)), notes
-
-
-def read_tokenizer(folder: Path, form: Format) -> Tokenizer:
-    """tokenizer.json, vocab.txt, or vocab.json with merges.txt; anything else by way of transformers."""
-    readable = any((folder / name).exists() for name in ("tokenizer.json", "vocab.txt")) or (folder / "merges.txt").exists()
-    if readable:
-        return Tokenizer.load(folder, format=form)
-    try:
-        from transformers import AutoTokenizer
-    except ImportError:
-        raise PlumeError(f"{folder} has a tokeniser that only transformers can convert: pip install 'plume-lm[hf]'.") from None
-    try:
-        return Tokenizer(AutoTokenizer.from_pretrained(folder, local_files_only=True).backend_tokenizer, format=form, source=str(folder))
-    except Exception as error:  # whatever transformers finds missing
-        raise PlumeError(f"{folder} has no tokeniser that can be read ({str(error).splitlines()[0]}).") from None

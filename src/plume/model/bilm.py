@@ -59,7 +59,7 @@ class BiLM(RecurrentModel):
         ]
         return _joined(found, back)
 
-    def _body_flops(self, batch: Batch) -> int:
+    def body_flops(self, batch: Batch) -> int:
         rows, time = batch.tokens.shape
         each_way = 1 if batch.backward is not None or batch.order is Order.CAUSAL else 2
         return 3 * (each_way * self.layers.flops(rows=rows, time=time) + self._embedding_flops(batch))

@@ -8,6 +8,7 @@ from typing import Any
 
 from plume.model.keymap import KeyMap
 from plume.model.recipe import Recipe
+from plume.model.task_head import TaskHead
 
 Config = dict[str, Any]
 
@@ -23,6 +24,7 @@ class Bridge:
     second: Bridge | None = None  # a second network in a folder of its own (ELECTRA's generator)
     token_types: bool = True  # segments are their token_type_ids; XLM's are languages, which no tokeniser knows
     unmatched: tuple[str, ...] = ()  # our modules that transformers has no place for: they stay behind on export
+    tasks: tuple[TaskHead, ...] = ()  # its classes with a head for a task
 
     def architecture(self, recipe: Recipe) -> str:
         """The smallest class that holds all heads the recipe has and this network carries."""

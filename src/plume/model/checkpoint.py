@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
-from torch import Tensor
+from torch import Tensor, nn
 
 from plume.core.errors import PlumeError
 from plume.core.files import read_json, write_atomic, write_json
@@ -19,7 +19,7 @@ from plume.text.tokenizer import Tokenizer
 RECIPE, TOKENIZER, WEIGHTS = "recipe.json", "tokenizer.json", "model.safetensors"
 
 
-def state_of(model: Model) -> dict[str, Tensor]:
+def state_of(model: nn.Module) -> dict[str, Tensor]:
     """Every parameter once, by the first of its names."""
     return {name: parameter.detach() for name, parameter in model.named_parameters()}
 
@@ -42,7 +42,7 @@ def read_weights(path: Path) -> dict[str, Tensor]:
 
 
 @torch.no_grad()
-def load_weights(model: Model, state: dict[str, Tensor], where: Path) -> None:
+def load_weights(model: nn.Module, state: dict[str, Tensor], where: Path) -> None:
     """Copy into the model; every parameter must be there, in its shape, and nothing else."""
     expected = dict(model.named_parameters())
     missing, foreign = sorted(set(expected) - set(state)), sorted(set(state) - set(expected))

@@ -60,13 +60,13 @@ class EncoderDecoderModel(Model):
         encoded = self.decoder(value, sight=sight, read=batch.read, cache=cache, keep_layers=keep_layers)
         return replace(encoded, source=batch.source, read=read.last)
 
-    def _body_flops(self, batch: Batch) -> int:
+    def body_flops(self, batch: Batch) -> int:
         if batch.source is None:
-            return super()._body_flops(batch)
+            return super().body_flops(batch)
         rows, time = batch.tokens.shape
         read = None if batch.read is None else batch.read.shape[1]
         positions = self.decoder_embedding.position
         own = self.decoder.step_flops(rows=rows, time=time, read=read, source=batch.source.tokens.shape[1], positions=positions)
         size = {"rows": rows, "queries": time if read is None else read, "source": batch.source.tokens.shape[1]}
         copying = sum(self.head(name).source_flops(**size) for name in batch.labels)
-        return own + 3 * copying + super()._body_flops(batch.source)
+        return own + 3 * copying + super().body_flops(batch.source)

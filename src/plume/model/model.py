@@ -14,6 +14,7 @@ from plume.core.errors import PlumeError
 from plume.heads.head import Dims, HeadModule, Loss
 from plume.model.memory import Memory, States
 from plume.model.recipe import Recipe
+from plume.model.trainable import Trainable
 from plume.nn.attention import Sight
 from plume.nn.block import BlockCache
 from plume.nn.embedding import EmbeddingModule, positions_of
@@ -24,7 +25,7 @@ from plume.nn.visibility import Mask, mask_of
 from plume.objectives._objective import Answers, Objective
 
 
-class Model(nn.Module):
+class Model(Trainable):
     """One embedding, one stack, a head for each objective or for several.
 
     Parameters are saved by `named_parameters`, which names a shared or tied tensor once. `memories` are what streams of text left behind,
@@ -39,7 +40,7 @@ class Model(nn.Module):
         self._build_body(vocabulary)
         self.pooler = Pooler(recipe.network.output_width) if recipe.pooler else None
         self.memory = recipe.memory
-        self.memories: dict[int, States] = {}
+        self.memories = {}
         self.heads = nn.ModuleDict({one.name: self._head(one) for one in recipe.objectives if one.head_of is None})
         self._head_names = {objective.name: objective.head_of or objective.name for objective in recipe.objectives}
 
@@ -202,7 +203,6 @@ class Model(nn.Module):
     # Losses
 
     def counts(self, batch: Batch) -> dict[str, int]:
-        """How many predictions each objective makes on the batch; known before the network runs."""
         tokens = batch.tokens.shape[0] * batch.tokens.shape[1] if batch.length is None else int(batch.length.sum())
         return {
             objective.name: tokens if objective.answers is Answers.GENERATOR else len(batch.labels[objective.name].value)
@@ -211,10 +211,9 @@ class Model(nn.Module):
         }
 
     def flops(self, batch: Batch) -> int:
-        """Of one training step on the batch: its matrix products forward, and twice that backward. One rule for every family."""
-        return self._body_flops(batch) + 3 * sum(self.head(name).flops(n) for name, n in self.counts(batch).items())
+        return self.body_flops(batch) + 3 * sum(self.head(name).flops(n) for name, n in self.counts(batch).items())
 
-    def _body_flops(self, batch: Batch) -> int:
+    def body_flops(self, batch: Batch) -> int:
         rows, time = batch.tokens.shape
         read = None if batch.read is None else batch.read.shape[1]
         recalled = self._recalled(batch)
@@ -225,12 +224,3 @@ class Model(nn.Module):
         """The loss of each objective that the batch has labels for."""
         encoded = self.token_states(batch)
         return {name: self.head(name).loss(encoded, target) for name, target in batch.labels.items()}
-
-    def forward(self, batch: Batch, scale: dict[str, Tensor]) -> tuple[Tensor, dict[str, Loss]]:
-        """The weighted sum that training follows: each objective's summed loss times its scale (weight over the global count).
-
-        Measuring gives no scales and takes the losses; it comes this way too, because sharded parameters are gathered here.
-        """
-        losses = self.losses(batch)
-        weighted = [loss.total * scale[name] for name, loss in losses.items() if name in scale]
-        return torch.stack(weighted).sum() if weighted else torch.zeros(()), losses

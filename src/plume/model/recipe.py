@@ -13,6 +13,7 @@ from plume.core.errors import PlumeError
 from plume.core.part import Part
 from plume.data.corpus import CorpusKind
 from plume.data.layout import Layout
+from plume.heads.sentence_classification import SentenceClassification
 from plume.model.assembly import Assembly, OneNetwork
 from plume.model.kinds import BatchKind, batch_kinds
 from plume.model.memory import Memory
@@ -84,6 +85,7 @@ class Recipe(Part):
     pooler: bool = False
     assembly: Assembly = OneNetwork()
     memory: Memory | None = None  # hidden states of the text before, kept from batch to batch
+    classifier: SentenceClassification = SentenceClassification()  # what a task puts on top to label a text
 
     def __post_init__(self) -> None:
         if _checked.get():

@@ -142,7 +142,7 @@ class RecurrentModel(Model):
             penalty = penalty + network.slowness * (before_dropout[:, 1:] - before_dropout[:, :-1]).pow(2).mean()
         return {name: replace(loss, total=loss.total + penalty * loss.count) for name, loss in found.items()}
 
-    def _body_flops(self, batch: Batch) -> int:
+    def body_flops(self, batch: Batch) -> int:
         rows, time = batch.tokens.shape
         return 3 * (self.layers.flops(rows=rows, time=time) + self._embedding_flops(batch))
 

@@ -60,14 +60,14 @@ class _Decoding(RecurrentModel):
     def _written_width(self) -> int:
         return self.width
 
-    def _body_flops(self, batch: Batch) -> int:
+    def body_flops(self, batch: Batch) -> int:
         if batch.source is None:
             return self._reading_flops(batch)
         rows, time = batch.tokens.shape
         return self._reading_flops(batch.source) + 3 * self._writing_flops(batch, rows=rows, time=time)
 
     def _reading_flops(self, batch: Batch) -> int:
-        return super()._body_flops(batch)
+        return super().body_flops(batch)
 
     def _writing_flops(self, batch: Batch, *, rows: int, time: int) -> int:
         raise NotImplementedError

@@ -87,9 +87,9 @@ class TwoStreamModel(Model):
         assert batch.query is not None, "a query stream without a vector of its own shows tokens"
         return self.embedding(batch.query, sight.query_position[:, batch.tokens.shape[1] :], None)
 
-    def _body_flops(self, batch: Batch) -> int:
+    def body_flops(self, batch: Batch) -> int:
         if batch.read is None:
-            return super()._body_flops(batch)
+            return super().body_flops(batch)
         rows, time = batch.tokens.shape
         queries = batch.read.shape[1]
         recalled = self._recalled(batch)

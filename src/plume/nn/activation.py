@@ -14,8 +14,11 @@ class Activation(enum.StrEnum):
     GELU = "gelu"
     GELU_TANH = "gelu_tanh"
     RELU = "relu"
+    TANH = "tanh"  # of a classifier's own layer
 
     def __call__(self, value: Tensor) -> Tensor:
         if self is Activation.RELU:
             return F.relu(value)
+        if self is Activation.TANH:
+            return value.tanh()
         return F.gelu(value, approximate="tanh" if self is Activation.GELU_TANH else "none")

@@ -20,7 +20,7 @@ from plume.noise.select import NGrams
 from plume.objectives.masked_lm import masked_lm
 from plume.objectives.sentence_order import sentence_order
 from plume.recipes._sizes import with_small
-from plume.recipes.bert import BERT, body_config, body_from_config
+from plume.recipes.bert import BERT, body_config, body_from_config, pooled_heads
 from plume.text.tokenizers import Unigram
 
 # Version 2 of the paper's models: no dropout. The paper trains with LAMB; here AdamW, with the peak scaled to it.
@@ -105,4 +105,5 @@ HF = Bridge(
     ),
     to_config=_to_config,
     from_config=_from_config,
+    tasks=pooled_heads("Albert", dropout="classifier_dropout_prob"),
 )

@@ -13,6 +13,7 @@ from plume.model.bridge import Bridge
 from plume.model.keymap import Rename
 from plume.model.recipe import Training
 from plume.model.schedule import Linear
+from plume.model.task_head import own_layer, span_head, text_head
 from plume.nn.activation import Activation
 from plume.nn.embedding import Embedding
 from plume.nn.positions.learned import Learned
@@ -63,4 +64,9 @@ HF = Bridge(
     ),
     to_config=body_config,
     from_config=lambda config: body_from_config(BART, config),
+    # Both read the decoder, which reads the text once more (§3.1, §3.2); transformers has no class that labels BART's tokens.
+    tasks=(
+        text_head("BartForSequenceClassification", **own_layer("classification_head")),
+        span_head("BartForQuestionAnswering"),
+    ),
 )

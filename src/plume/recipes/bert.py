@@ -13,6 +13,7 @@ from plume.model.bridge import Bridge, Config
 from plume.model.keymap import KeyMap, Rename, prefixed
 from plume.model.recipe import Recipe, Training
 from plume.model.schedule import Linear
+from plume.model.task_head import TaskHead, choice_head, span_head, text_head, token_head
 from plume.nn.activation import Activation
 from plume.nn.embedding import Embedding
 from plume.nn.positions.learned import Learned
@@ -121,6 +122,16 @@ def _to_config(recipe: Recipe) -> Config:
     return body_config(recipe) | {"max_position_embeddings": recipe.positions.longest}
 
 
+def pooled_heads(stem: str, *, dropout: str = "classifier_dropout") -> tuple[TaskHead, ...]:
+    """BERT's and ALBERT's: a text is labelled through the pooler."""
+    return (
+        text_head(f"{stem}ForSequenceClassification", pooler=True, dropout=(dropout,)),
+        token_head(f"{stem}ForTokenClassification", dropout=(dropout,)),
+        span_head(f"{stem}ForQuestionAnswering"),
+        choice_head(f"{stem}ForMultipleChoice", pooler=True, dropout=(dropout,)),
+    )
+
+
 HF = Bridge(
     model_type="bert",
     architectures={"BertForPreTraining": ("masked_lm", "next_sentence"), "BertForMaskedLM": ("masked_lm",), "BertModel": ()},
@@ -141,4 +152,5 @@ HF = Bridge(
     ),
     to_config=_to_config,
     from_config=lambda config: body_from_config(BERT, config),
+    tasks=pooled_heads("Bert"),
 )

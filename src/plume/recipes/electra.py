@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from plume.core.part import replace
 from plume.data.layout import FullSentences
+from plume.heads.sentence_classification import SentenceClassification
 from plume.model.assembly import GeneratorDiscriminator
 from plume.model.bridge import Bridge, Config
 from plume.model.keymap import KeyMap, Rename, prefixed
 from plume.model.recipe import Recipe, Training
 from plume.model.schedule import Linear
+from plume.model.task_head import choice_head, own_layer, span_head, text_head, token_head
+from plume.nn.activation import Activation
 from plume.noise.corrupt import Mask
 from plume.noise.select import Tokens
 from plume.objectives.masked_lm import masked_lm
@@ -32,6 +35,7 @@ ELECTRA = replace(
     assembly=GeneratorDiscriminator(fraction=1 / 3),
     layout=FullSentences(across=False),
     objectives=(masked_lm(select=Tokens(replacement=True), corrupt=Mask(mask=0.85, random=0.0)), replaced_token_detection()),
+    classifier=SentenceClassification(hidden=Activation.GELU),
     training=Training(length=512, batch=256, peak=2e-4, schedule=Linear(warmup=0.013)),
 )
 
@@ -113,4 +117,16 @@ HF = Bridge(
     to_config=_to_config,
     from_config=_from_config,
     second=_GENERATOR,
+    tasks=(
+        text_head("ElectraForSequenceClassification", **own_layer("classifier", hidden=Activation.GELU)),
+        token_head("ElectraForTokenClassification"),
+        span_head("ElectraForQuestionAnswering"),
+        choice_head(
+            "ElectraForMultipleChoice",
+            dense="sequence_summary.summary",
+            hidden=Activation.GELU,
+            dropout=("summary_first_dropout", "summary_last_dropout"),
+            config={"summary_type": "first", "summary_use_proj": True, "summary_activation": "gelu"},
+        ),
+    ),
 )

@@ -22,7 +22,7 @@ from plume.objectives.masked_lm import masked_lm
 from plume.objectives.next_sentence import next_sentence
 from plume.objectives.phrase_masking import phrase_masking
 from plume.recipes._sizes import with_small
-from plume.recipes.bert import BERT, BODY, body_config, body_from_config
+from plume.recipes.bert import BERT, BODY, body_config, body_from_config, pooled_heads
 from plume.recipes.bert import HF as BERT_HF
 from plume.text.tokenizers import WordPiece
 
@@ -71,4 +71,5 @@ HF = with_fields(
     ),
     to_config=_to_config,
     from_config=lambda config: body_from_config(ERNIE, {"hidden_act": "gelu"} | config),
+    tasks=pooled_heads("Ernie"),
 )

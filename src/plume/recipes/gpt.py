@@ -9,11 +9,13 @@ from __future__ import annotations
 from plume.core.errors import PlumeError
 from plume.core.part import replace
 from plume.data.layout import Blocks
+from plume.heads.sentence_classification import SentenceClassification
 from plume.heads.token_prediction import TokenPrediction
 from plume.model.bridge import Bridge, Config
 from plume.model.keymap import Fused, KeyMap, Rename
 from plume.model.recipe import Recipe, Training
 from plume.model.schedule import Cosine
+from plume.model.task_head import text_head
 from plume.nn.activation import Activation
 from plume.nn.embedding import Embedding
 from plume.nn.positions.learned import Learned
@@ -35,6 +37,7 @@ GPT = Recipe(
     network=Transformer(width=768, depth=12, heads=12, feed_forward=3072, activation=Activation.GELU_TANH, epsilon=1e-5),
     layout=Blocks(),
     objectives=(causal_lm(head=TokenPrediction(transform=False, bias=False)),),
+    classifier=SentenceClassification(bias=False),
     training=Training(length=512, batch=64, peak=2.5e-4, schedule=Cosine(warmup=0.002), epsilon=1e-8),
 )
 
@@ -106,4 +109,5 @@ HF = Bridge(
     ),
     to_config=_to_config,
     from_config=lambda config: decoder_from_config(GPT, config),
+    tasks=(text_head("OpenAIGPTForSequenceClassification", output="score", bias=False, dropout=()),),
 )

@@ -9,6 +9,7 @@ from plume.core.part import replace
 from plume.model.bridge import Bridge
 from plume.model.keymap import KeyMap, Rename
 from plume.model.recipe import Recipe
+from plume.model.task_head import span_head, text_head, token_head
 from plume.nn.block import Norm
 from plume.nn.positions.learned import Learned
 from plume.recipes._sizes import with_small
@@ -59,4 +60,9 @@ HF = Bridge(
     ),
     to_config=lambda recipe: decoder_config(recipe) | {"activation_function": "gelu_new", "n_inner": recipe.transformer.feed_forward},
     from_config=lambda config: decoder_from_config(GPT2, config),
+    tasks=(
+        text_head("GPT2ForSequenceClassification", output="score", bias=False, dropout=()),
+        token_head("GPT2ForTokenClassification"),
+        span_head("GPT2ForQuestionAnswering"),
+    ),
 )

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from plume.core.part import replace
 from plume.data.layout import FullSentences
+from plume.heads.sentence_classification import SentenceClassification
 from plume.heads.token_prediction import TokenPrediction
 from plume.model.assembly import QueryStart, TwoStreams
 from plume.model.bridge import Bridge, Config
 from plume.model.keymap import KeyMap, Rename, prefixed
 from plume.model.recipe import Recipe, Training
 from plume.model.schedule import Linear
+from plume.model.task_head import choice_head, own_layer, span_head, text_head, token_head
+from plume.nn.activation import Activation
 from plume.nn.positions.learned import Learned
 from plume.nn.positions.t5 import LearnedAndBuckets
 from plume.objectives.masked_permuted_lm import masked_permuted_lm
@@ -39,6 +42,7 @@ MPNET = replace(
     assembly=TwoStreams(query=QueryStart.MASK),
     layout=FullSentences(),
     objectives=(masked_permuted_lm(head=TokenPrediction(epsilon=1e-5)),),
+    classifier=SentenceClassification(hidden=Activation.TANH),
     training=Training(length=512, batch=8192, peak=6e-4, schedule=Linear(warmup=0.048), beta2=0.98, clip=0.0),
 )
 
@@ -96,4 +100,10 @@ HF = Bridge(
     ),
     to_config=_to_config,
     from_config=_from_config,
+    tasks=(
+        text_head("MPNetForSequenceClassification", dropout=(), **own_layer("classifier")),
+        token_head("MPNetForTokenClassification", dropout=()),
+        span_head("MPNetForQuestionAnswering"),
+        choice_head("MPNetForMultipleChoice", dense="mpnet.pooler.dense", hidden=Activation.TANH, dropout=()),
+    ),
 )

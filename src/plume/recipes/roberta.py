@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from plume.core.part import replace
 from plume.data.layout import FullSentences
+from plume.heads.sentence_classification import SentenceClassification
 from plume.heads.token_prediction import TokenPrediction
 from plume.model.bridge import Bridge, Config
 from plume.model.keymap import KeyMap, Rename, prefixed
 from plume.model.recipe import Recipe, Training
 from plume.model.schedule import Linear
+from plume.model.task_head import choice_head, own_layer, span_head, text_head, token_head
+from plume.nn.activation import Activation
 from plume.nn.positions.learned import Learned
 from plume.noise.select import Rounding, Tokens
 from plume.objectives.masked_lm import masked_lm
@@ -34,6 +37,7 @@ ROBERTA = replace(
     pooler=False,
     layout=FullSentences(),
     objectives=(masked_lm(select=Tokens(rounding=Rounding.PROBABILISTIC), head=TokenPrediction(epsilon=1e-5)),),
+    classifier=SentenceClassification(hidden=Activation.TANH),
     training=Training(length=512, batch=8192, peak=6e-4, schedule=Linear(warmup=0.048), beta2=0.98, clip=0.0),
 )
 
@@ -75,4 +79,10 @@ HF = Bridge(
     ),
     to_config=_to_config,
     from_config=lambda config: body_from_config(ROBERTA, config),
+    tasks=(
+        text_head("RobertaForSequenceClassification", **own_layer("classifier")),
+        token_head("RobertaForTokenClassification"),
+        span_head("RobertaForQuestionAnswering"),
+        choice_head("RobertaForMultipleChoice", dense="roberta.pooler.dense", hidden=Activation.TANH, dropout=()),
+    ),
 )

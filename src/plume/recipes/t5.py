@@ -16,6 +16,7 @@ from plume.model.bridge import Bridge, Config
 from plume.model.keymap import KeyMap, Rename
 from plume.model.recipe import Recipe, Training
 from plume.model.schedule import InverseSquareRoot
+from plume.model.task_head import own_layer, span_head, text_head, token_head
 from plume.nn.activation import Activation
 from plume.nn.block import Norm, NormKind
 from plume.nn.embedding import Embedding
@@ -132,14 +133,15 @@ _PROJECTIONS = {"relu": (Activation.RELU, False), "gated-gelu": (Activation.GELU
 
 def _to_config(recipe: Recipe) -> Config:
     network, positions, assembly = recipe.transformer, recipe.positions, recipe.assembly
-    assert isinstance(positions, Buckets) and isinstance(assembly, EncoderDecoder)
+    assert isinstance(positions, Buckets)
+    decoder = assembly.depth if isinstance(assembly, EncoderDecoder) else None  # a task may have the encoder alone
     heads = [objective.head for objective in recipe.objectives]
     return {
         "d_model": network.width,
         "d_kv": network.head_width,
         "d_ff": network.feed_forward,
         "num_layers": network.depth,
-        "num_decoder_layers": assembly.depth or network.depth,
+        "num_decoder_layers": decoder or network.depth,
         "num_heads": network.heads,
         "relative_attention_num_buckets": positions.buckets,
         "relative_attention_max_distance": positions.distance,
@@ -206,4 +208,10 @@ HF = Bridge(
     ),
     to_config=_to_config,
     from_config=_from_config,
+    # Texts and answers are read from the decoder, which reads the text once more; tokens from the encoder, alone.
+    tasks=(
+        text_head("T5ForSequenceClassification", prefix="transformer.", **own_layer("classification_head")),
+        token_head("T5ForTokenClassification", prefix="transformer.", encoder_alone=True),
+        span_head("T5ForQuestionAnswering"),
+    ),
 )

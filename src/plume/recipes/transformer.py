@@ -9,6 +9,7 @@ from __future__ import annotations
 from plume.core.errors import PlumeError
 from plume.core.part import replace
 from plume.data.pairs import Fit, Translations
+from plume.heads.sentence_classification import SentenceClassification
 from plume.model.assembly import EncoderDecoder
 from plume.model.bridge import Bridge, Config
 from plume.model.keymap import KeyMap, Rename, prefixed
@@ -50,6 +51,7 @@ TRANSFORMER = Recipe(
     assembly=EncoderDecoder(),
     layout=Translations(fit=Fit.APART),
     objectives=(translation(),),
+    classifier=SentenceClassification(hidden=Activation.TANH),
     training=Training(
         # width^-0.5 · 4000^-0.5 is the peak of §5.3
         length=256, batch=800, peak=7e-4, schedule=InverseSquareRoot(warmup=0.04), beta2=0.98, epsilon=1e-9, decay=0.0, clip=0.0

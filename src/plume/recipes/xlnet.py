@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from plume.core.part import replace
 from plume.data.streams import StreamsWithPairs
+from plume.heads.sentence_classification import SentenceClassification
 from plume.model.assembly import TwoStreams
 from plume.model.bridge import Bridge, Config
 from plume.model.keymap import Headed, KeyMap, Rename
 from plume.model.memory import Memory
 from plume.model.recipe import Recipe, Training
 from plume.model.schedule import Linear
+from plume.model.task_head import choice_head, span_head, text_head, token_head
+from plume.nn.activation import Activation
 from plume.nn.embedding import Embedding
 from plume.nn.positions.relative import Relative
 from plume.nn.stack import Transformer
@@ -55,6 +58,7 @@ XLNET = Recipe(
     assembly=TwoStreams(),
     memory=Memory(length=384, reuse=0.5),
     objectives=(permuted_lm(),),
+    classifier=SentenceClassification(hidden=Activation.TANH),
     training=Training(length=512, batch=8192, peak=4e-4, schedule=Linear(warmup=0.08)),
 )
 
@@ -122,6 +126,15 @@ def _from_config(config: Config) -> Recipe:
     )
 
 
+# A text is labelled from its last token, <cls>, so transformers wants the padding in front.
+_SUMMARY = {
+    "dense": "sequence_summary.summary",
+    "output": "logits_proj",
+    "hidden": Activation.TANH,
+    "pads_left": True,
+    "dropout": ("summary_first_dropout", "summary_last_dropout"),
+    "config": {"summary_type": "last", "summary_use_proj": True, "summary_activation": "tanh"},
+}
 _LAYER, _U = "transformer.layer.*", "embedding.position.content_bias.*"
 
 HF = Bridge(
@@ -151,4 +164,10 @@ HF = Bridge(
     ),
     to_config=_to_config,
     from_config=_from_config,
+    tasks=(
+        text_head("XLNetForSequenceClassification", **_SUMMARY),
+        token_head("XLNetForTokenClassification", dropout=()),
+        span_head("XLNetForQuestionAnsweringSimple"),
+        choice_head("XLNetForMultipleChoice", **_SUMMARY),
+    ),
 )

@@ -82,11 +82,16 @@ def save_model(
     folder: Path, *, recipe: StaticRecipe, tokenizer: Tokenizer, vocabulary: Vocabulary, arrays: dict[str, NDArray[np.float32]]
 ) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    write_json(folder / RECIPE, recipe.to_json())
     tokenizer.save(folder / TOKENIZER)
+    save_words(folder, recipe, vocabulary)
+    write_arrays(folder / WEIGHTS, arrays)
+
+
+def save_words(folder: Path, recipe: StaticRecipe, vocabulary: Vocabulary) -> None:
+    """What the vectors are of, and how they were made."""
+    write_json(folder / RECIPE, recipe.to_json())
     lines = (f"{word}\t{count}\n" for word, count in zip(vocabulary.words, vocabulary.counts.tolist(), strict=True))
     write_text(folder / VOCABULARY, "".join(lines))
-    write_arrays(folder / WEIGHTS, arrays)
 
 
 def vectors_of(recipe: StaticRecipe, vocabulary: Vocabulary, arrays: dict[str, NDArray[np.float32]], folder: Path) -> WordVectors:

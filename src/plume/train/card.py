@@ -80,12 +80,16 @@ def write_card(
         ]),
         _recipe_section(recipe, parent),
         "## Versions",
-        table(("what", "version"), [
-            ("plume", __version__), ("torch", torch.__version__), ("tokenizers", version("tokenizers")),
-            ("python", platform.python_version()), ("machine", f"{platform.system()} {platform.machine()}, {torch.get_num_threads()} threads"),
-        ]),
+        versions(),
     ]  # fmt: skip
     write_text(folder / CARD, "\n\n".join(sections) + "\n")
+
+
+def versions() -> str:
+    return table(("what", "version"), [
+        ("plume", __version__), ("torch", torch.__version__), ("tokenizers", version("tokenizers")),
+        ("python", platform.python_version()), ("machine", f"{platform.system()} {platform.machine()}, {torch.get_num_threads()} threads"),
+    ])  # fmt: skip
 
 
 def _verdict(name: str, outcome: Outcome, entropy: float, trivial: float) -> str:

@@ -17,7 +17,7 @@ from plume.core.errors import PlumeError
 from plume.core.files import clear_disk_errors, read_json, write_folder, write_json
 from plume.data.loader import Cursor
 from plume.model.checkpoint import WEIGHTS, load_weights, read_weights, save_weights
-from plume.model.model import Model
+from plume.model.trainable import Trainable
 from plume.train.budget import Spent
 from plume.train.distributed import gathered, like, own_share, whole
 
@@ -38,7 +38,9 @@ def checkpoints(folder: Path) -> list[Path]:
     return sorted(folder.glob("train/checkpoint-*"), key=lambda path: path.name)
 
 
-def save_checkpoint(folder: Path, model: Model, optimiser: torch.optim.Optimizer, position: Position, *, write: bool) -> None:
+def save_checkpoint(
+    folder: Path, model: Trainable, optimiser: torch.optim.Optimizer, position: Position, *, write: bool, publish: bool = True
+) -> None:
     """Every process calls this; the one with `write` puts it on disk, then makes the weights the run's current ones."""
     weights = {name: whole(parameter.detach()) for name, parameter in model.named_parameters()}
     moments = {
@@ -62,14 +64,15 @@ def save_checkpoint(folder: Path, model: Model, optimiser: torch.optim.Optimizer
     target = folder / "train" / f"checkpoint-{position.spent.steps:09d}"
     if target not in older:
         write_folder(target, fill)
-    with clear_disk_errors(folder):
-        _publish(target / WEIGHTS, folder / WEIGHTS)
+    if publish:
+        with clear_disk_errors(folder):
+            publish_weights(target / WEIGHTS, folder / WEIGHTS)
     for path in older:
         if path != target:
             shutil.rmtree(path, ignore_errors=True)
 
 
-def _publish(source: Path, target: Path) -> None:
+def publish_weights(source: Path, target: Path) -> None:
     """A second name for the checkpoint's weights, put in place in one move."""
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     temporary.unlink(missing_ok=True)
@@ -80,7 +83,7 @@ def _publish(source: Path, target: Path) -> None:
     temporary.replace(target)
 
 
-def load_checkpoint(path: Path, model: Model, optimiser: torch.optim.Optimizer) -> Position:
+def load_checkpoint(path: Path, model: Trainable, optimiser: torch.optim.Optimizer) -> Position:
     state = read_json(path / _STATE, "the checkpoint is damaged; delete its folder to go on from an older one, or start afresh")
     weights = read_weights(path / WEIGHTS)
     _load_sharded(model, weights, path / WEIGHTS)
@@ -100,7 +103,7 @@ def load_checkpoint(path: Path, model: Model, optimiser: torch.optim.Optimizer) 
 
 
 @torch.no_grad()
-def _load_sharded(model: Model, weights: dict[str, Tensor], where: Path) -> None:
+def _load_sharded(model: Trainable, weights: dict[str, Tensor], where: Path) -> None:
     if not any(hasattr(parameter, "device_mesh") for parameter in model.parameters()):
         load_weights(model, weights, where)
         return

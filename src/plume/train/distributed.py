@@ -16,6 +16,7 @@ from torch.nn.parallel import DistributedDataParallel
 from plume.core.errors import PlumeError
 from plume.model.model import Model
 from plume.model.recipe import Recipe
+from plume.model.trainable import Trainable
 from plume.nn.stack import Sharing, Stack
 from plume.recipes import _catalog as catalog
 
@@ -53,13 +54,15 @@ class Processes:
         if dist.is_initialized():
             dist.destroy_process_group()
 
-    def wrap(self, model: Model, *, shard: bool) -> nn.Module:
-        """DDP, or FSDP where each process keeps a part of the parameters."""
+    def wrap(self, model: Trainable, *, shard: bool = False, some_unused: bool = True) -> nn.Module:
+        """DDP, or FSDP where each process keeps a part of the parameters. `some_unused`: a batch may leave out some of them."""
         if self.size == 1:
             return model
         if not shard:
-            return DistributedDataParallel(model, gradient_as_bucket_view=True, find_unused_parameters=_some_unused(model.recipe))
-        if model.recipe.sharing is Sharing.NONE:  # a shared block runs many times in one pass and cannot be gathered for each
+            return DistributedDataParallel(model, gradient_as_bucket_view=True, find_unused_parameters=some_unused)
+        if (
+            isinstance(model, Model) and model.recipe.sharing is Sharing.NONE
+        ):  # a shared block runs many times in one pass and cannot be gathered for each
             stacks = [part for part in model.modules() if isinstance(part, Stack)]
             for block in [block for stack in stacks for block in stack.blocks]:
                 fully_shard(block)
@@ -67,7 +70,7 @@ class Processes:
         return model
 
 
-def _some_unused(recipe: Recipe) -> bool:
+def some_unused(recipe: Recipe) -> bool:
     """May a batch leave out some parameters? Where kinds of batch take turns, and where a user has exchanged parts of a family."""
     usual = catalog.parent(recipe)
     if len(recipe.kinds) > 1 or usual is None or type(usual.layout) is not type(recipe.layout):

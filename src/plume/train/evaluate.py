@@ -28,7 +28,7 @@ def to_device(batch: Batch, device: torch.device) -> Batch:
 @torch.no_grad()
 def evaluate(
     model: Model,
-    mixture: Mixture,
+    mixture: Mixture[Reader],
     *,
     wrapped: nn.Module | None = None,
     device: torch.device,

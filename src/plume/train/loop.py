@@ -9,10 +9,11 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -22,16 +23,17 @@ from torch.nn.parallel import DistributedDataParallel
 from plume.core.batch import Batch
 from plume.core.errors import PlumeError
 from plume.data.loader import Mixture, Step
-from plume.model.model import Model
+from plume.model.recipe import Training
+from plume.model.trainable import Trainable
 from plume.train.budget import Spent
 from plume.train.checkpoint import Position, save_checkpoint
 from plume.train.device import Precision, autocast
 from plume.train.distributed import Processes
-from plume.train.evaluate import evaluate, label_shares, to_device
+from plume.train.evaluate import to_device
 from plume.train.metrics import MetricsLog
 from plume.train.optimiser import set_rate
 from plume.train.progress import Progress
-from plume.train.settings import Settings
+from plume.train.settings import RunSettings
 from plume.train.signals import watched_signals
 
 
@@ -42,33 +44,53 @@ class Outcome:
     held_out: dict[str, float]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What is trained: the stages of the run, and the weight of each loss in each kind of batch."""
+
+    training: Training
+    weights: Sequence[Mapping[str, float]]  # by kind of batch, by name of a loss
+    during: Sequence[tuple[float, float]]  # by kind of batch: its part of the run
+
+    def stages(self) -> list[tuple[float, list[int]]]:
+        """Each part of the run: where it ends, and which kinds of batch take turns in it."""
+        bounds = sorted({bound for part in self.during for bound in part})
+        return [
+            (end, [number for number, part in enumerate(self.during) if part[0] <= begin and end <= part[1]])
+            for begin, end in itertools.pairwise(bounds)
+        ]
+
+
 class Loop:
+    """`measure` takes the held-out figures; `enough` may end the run when they get no better. With `publish` the weights of each checkpoint
+    become the run's."""
+
     def __init__(
         self,
         *,
-        settings: Settings,
-        model: Model,
+        settings: RunSettings,
+        plan: Plan,
+        model: Trainable,
         wrapped: nn.Module,
         optimiser: torch.optim.Optimizer,
-        mixture: Mixture,
-        held_out: Mixture,
+        mixture: Mixture[Any],
+        measure: Callable[[Spent], dict[str, float]],
         processes: Processes,
         precision: Precision,
         folder: Path,
         progress: Progress,
         log: MetricsLog | None,
+        enough: Callable[[], bool] = lambda: False,
+        publish: bool = True,
     ) -> None:
-        self.settings, self.model, self.optimiser = settings, model, optimiser
-        self.mixture, self.held_out, self.folder = mixture, held_out, folder
+        self.settings, self.plan, self.model, self.optimiser = settings, plan, model, optimiser
+        self.mixture, self.folder, self.publish, self._take_measure, self._enough = mixture, folder, publish, measure, enough
         self.processes, self.precision, self.progress, self.log = processes, precision, progress, log
         self.device = processes.device
-        self.training = settings.recipe.training
+        self.training = plan.training
         self.wrapped = wrapped
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=precision is Precision.FP16)
         self._last_loss = torch.zeros(())
-        self.kinds = settings.recipe.kinds
-        self.shares = label_shares(self.kinds, mixture.readers)
-        self.weights = [{objective.name: kind.scale(objective) for objective in kind.objectives} for kind in self.kinds]
 
     def run(self, position: Position) -> Outcome:
         settings, budget = self.settings, self.settings.budget
@@ -76,9 +98,9 @@ class Loop:
         held_out: dict[str, float] = {}
         stopping: list[str] = []  # what all processes agree on; a signal to one becomes that with the next exchange
         with watched_signals() as caught:
-            for end, active in self._stages():
+            for end, active in self.plan.stages():
                 steps = self._steps(position, active)
-                while budget.progress(position.spent) < end and not stopping:
+                while budget.progress(position.spent) < end and not stopping and not self._enough():
                     position = self._step(next(steps), position, caught, stopping)
                     done = budget.progress(position.spent) >= 1 or bool(stopping)
                     if done or budget.progress(position.spent) - budget.progress(measured) >= 1 / max(settings.measurements, 1):
@@ -87,18 +109,10 @@ class Loop:
                     if done or settings.save_every.progress(_since(position.spent, saved)) >= 1:
                         saved = position.spent
                         self._refuse_divergence(position.spent)
-                        save_checkpoint(self.folder, self.model, self.optimiser, position, write=self.processes.first)
+                        save_checkpoint(self.folder, self.model, self.optimiser, position, write=self.processes.first, publish=self.publish)
         if not held_out:  # resumed with nothing left to do
             held_out = self._measure(position.spent)
         return Outcome(position=position, stopped_by=stopping[0] if stopping else None, held_out=held_out)
-
-    def _stages(self) -> list[tuple[float, list[int]]]:
-        """Each part of the run: where it ends, and which kinds of batch take turns in it."""
-        bounds = sorted({bound for kind in self.kinds for bound in kind.during})
-        return [
-            (end, [number for number, kind in enumerate(self.kinds) if kind.during[0] <= begin and end <= kind.during[1]])
-            for begin, end in itertools.pairwise(bounds)
-        ]
 
     def _steps(self, position: Position, active: list[int]) -> Iterator[Step]:
         """From where the run stands, among the kinds of this part of it."""
@@ -125,7 +139,7 @@ class Loop:
         set_rate(self.optimiser, rate, progress)
         counts, tokens, flops, clock = self._exchange(step.batches, spent, caught, stopping)
         scale = {
-            name: torch.tensor(self.weights[step.kind][name] * self.processes.size / max(n, 1.0), device=self.device)
+            name: torch.tensor(self.plan.weights[step.kind][name] * self.processes.size / max(n, 1.0), device=self.device)
             for name, n in counts.items()
         }
         sums = self._gradients(step.batches, scale)
@@ -195,9 +209,7 @@ class Loop:
             )
 
     def _measure(self, spent: Spent) -> dict[str, float]:
-        measured = evaluate(
-            self.model, self.held_out, wrapped=self.wrapped, device=self.device, processes=self.processes, shares=self.shares
-        )
+        measured = self._take_measure(spent)
         self.progress.measured(spent, measured)
         if self.log is not None:
             self.log.write(step=spent.steps, tokens=spent.tokens, **{f"held_out/{name}": value for name, value in measured.items()})

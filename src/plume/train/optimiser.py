@@ -12,7 +12,8 @@ from plume.model.recipe import Training
 
 # Blocks of a Transformer and layers of a recurrent network are numbered in their names (CoVe's by direction first).
 _LAYER = re.compile(r"(?:^|\.)(?:blocks|layers|onward|back)\.(\d+)\.")
-_TOP = ("heads.", "pooler.", "decoders.", "decoder.ask", "decoder.combine")
+_TOP = ("heads.", "pooler.", "decoders.", "decoder.ask", "decoder.combine", "network.", "mixes.")
+_BODY = "body."  # before the names of a model that carries a task's head
 
 
 def decayed(name: str, parameter: nn.Parameter) -> bool:
@@ -22,7 +23,7 @@ def decayed(name: str, parameter: nn.Parameter) -> bool:
 
 def make_optimiser(model: nn.Module, training: Training) -> torch.optim.AdamW:
     """Two groups, or two for each layer where layers are to learn differently."""
-    named = list(model.named_parameters())
+    named = [(name.removeprefix(_BODY), parameter) for name, parameter in model.named_parameters() if parameter.requires_grad]
     depth = max((number + 1 for name, _ in named if (number := _numbered(name)) is not None), default=0)
     layered = training.layer_decay < 1 or training.thaw > 0
     groups: dict[tuple[int, bool], dict[str, Any]] = {}

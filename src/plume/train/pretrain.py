@@ -34,9 +34,10 @@ from plume.train.budget import Budget
 from plume.train.card import CARD, write_card
 from plume.train.checkpoint import Position, checkpoints, load_checkpoint, save_checkpoint
 from plume.train.device import choose_device, choose_precision
-from plume.train.distributed import Processes
+from plume.train.distributed import Processes, some_unused
+from plume.train.evaluate import evaluate, label_shares
 from plume.train.fitting import find_units, refuse_misfit, save_units
-from plume.train.loop import Loop, Outcome
+from plume.train.loop import Loop, Outcome, Plan
 from plume.train.measure import measure_noise
 from plume.train.metrics import MetricsLog
 from plume.train.optimiser import make_optimiser
@@ -97,7 +98,7 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
         if isinstance(part, Stack):
             part.checkpointing = settings.recompute
     precision = choose_precision(settings.precision, processes.device)
-    wrapped = processes.wrap(model, shard=settings.shard)
+    wrapped = processes.wrap(model, shard=settings.shard, some_unused=some_unused(recipe))
     optimiser = make_optimiser(model, recipe.training)
     fingerprint = {name: stores.info[name] for name in ("corpus", "tokenizer")}
     if not fresh and (folder / DATA).exists() and read_json(folder / DATA, "what the run was fed") != fingerprint:
@@ -126,8 +127,10 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
         progress.say(_opening(settings, model, stores))
         for warning in dict.fromkeys(filter(None, warnings)):
             progress.say(warning)
+        shares = label_shares(recipe.kinds, mixture.readers)
         loop = Loop(
-            settings=settings, model=model, wrapped=wrapped, optimiser=optimiser, mixture=mixture, held_out=held_out,
+            settings=settings, plan=plan_of(recipe), model=model, wrapped=wrapped, optimiser=optimiser, mixture=mixture,
+            measure=lambda _: evaluate(model, held_out, wrapped=wrapped, device=processes.device, processes=processes, shares=shares),
             processes=processes, precision=precision, folder=folder, progress=progress, log=log,
         )  # fmt: skip
         outcome = loop.run(position)
@@ -141,6 +144,11 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
         )  # fmt: skip
     processes.wait()
     return Finished(folder=folder, outcome=outcome, entropy=entropy, trivial=trivial)
+
+
+def plan_of(recipe: Recipe) -> Plan:
+    weights = [{objective.name: kind.scale(objective) for objective in kind.objectives} for kind in recipe.kinds]
+    return Plan(training=recipe.training, weights=weights, during=[kind.during for kind in recipe.kinds])
 
 
 def trivial_losses(recipe: Recipe, entropy: float) -> dict[str, float]:
@@ -161,7 +169,7 @@ def _held_out_rows(recipe: Recipe, store: Store, processes: Processes) -> int:
     return rows
 
 
-def make_mixture(store: Store, recipe: Recipe, tokenizer: Tokenizer, *, seed: int, rows: int | None = None) -> Mixture:
+def make_mixture(store: Store, recipe: Recipe, tokenizer: Tokenizer, *, seed: int, rows: int | None = None) -> Mixture[Reader]:
     kinds = recipe.kinds
     readers = tuple(make_reader(store, recipe, tokenizer, seed=seed, rows=rows, kind=kind) for kind in kinds)
     return Mixture(readers=readers, shares=tuple(kind.share for kind in kinds), seed=seed)

@@ -27,8 +27,8 @@ def duration(seconds: float) -> str:
 
 
 def _figure(name: str, value: float) -> str:
-    objective, _, kind = name.partition("/")
-    return {"accuracy": f"({value:.1%} right)", "guessing": f"(guessing {value:.3f})"}.get(kind, f"{objective} {value:.3f}")
+    kind = name.partition("/")[2]
+    return {"accuracy": f"({value:.1%} right)", "guessing": f"(guessing {value:.3f})"}.get(kind, f"{name} {value:.3f}")
 
 
 class Progress:

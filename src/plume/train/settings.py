@@ -22,14 +22,11 @@ RUN = Path("train") / "run.json"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings(Part):
-    recipe: Recipe
-    corpus: tuple[str, ...]
+class RunSettings(Part):
+    """Of every run of the one loop, pre-training or tuning."""
+
     budget: Budget
     seed: int = 0
-    tokenizer: str | None = None  # a given one, instead of training it
-    initial: str | None = None  # a model directory to start from
-    lexicon: str | None = None  # phrases and entities, for recipes that hide them whole; None: mined from the corpus
     accumulate: int = 1
     precision: Precision = Precision.AUTO
     device: str = "auto"
@@ -40,6 +37,15 @@ class Settings(Part):
     shard: bool = False
     recompute: bool = False  # gradient checkpointing
     tensorboard: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings(RunSettings):
+    recipe: Recipe
+    corpus: tuple[str, ...]
+    tokenizer: str | None = None  # a given one, instead of training it
+    initial: str | None = None  # a model directory to start from
+    lexicon: str | None = None  # phrases and entities, for recipes that hide them whole; None: mined from the corpus
 
     def __post_init__(self) -> None:
         if self.accumulate < 1 or self.recipe.training.batch % self.accumulate:
@@ -153,7 +159,7 @@ def with_changes(recipe: Recipe | StaticRecipe, *, objectives: Sequence[str] = (
     return recipe
 
 
-def save_settings(folder: Path, settings: Settings | WordSettings) -> None:
+def save_settings(folder: Path, settings: RunSettings | WordSettings) -> None:
     write_json(folder / RUN, settings.to_json())
 
 

@@ -20,9 +20,10 @@ from plume.train.budget import Budget, Spent
 from plume.train.checkpoint import Position, checkpoints, load_checkpoint
 from plume.train.device import Precision
 from plume.train.distributed import Processes
+from plume.train.evaluate import evaluate
 from plume.train.loop import Loop
 from plume.train.optimiser import make_optimiser
-from plume.train.pretrain import build
+from plume.train.pretrain import build, plan_of
 from plume.train.progress import Progress
 from plume.train.settings import Settings
 
@@ -39,9 +40,11 @@ class Run:
         self.folder = folder
         budget = Budget(unit="steps", amount=steps)
         settings = Settings(recipe=recipe, corpus=("x",), budget=budget, seed=4, **options)
+        held_out = mixture_for(recipe, seed=9, held_out=True, rows=2)
         self.loop = Loop(
-            settings=settings, model=self.model, wrapped=self.model, optimiser=self.optimiser, mixture=self.mixture,
-            held_out=mixture_for(recipe, seed=9, held_out=True, rows=2), processes=Processes(CPU), precision=Precision.FP32, folder=folder,
+            settings=settings, plan=plan_of(recipe), model=self.model, wrapped=self.model, optimiser=self.optimiser, mixture=self.mixture,
+            measure=lambda _: evaluate(self.model, held_out, device=CPU, processes=Processes(CPU)),
+            processes=Processes(CPU), precision=Precision.FP32, folder=folder,
             progress=Progress(budget=budget, entropy=5.0, trivial={}, quiet=True), log=None,
         )  # fmt: skip
         self.kinds: list[int] = []

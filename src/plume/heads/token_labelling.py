@@ -1,0 +1,72 @@
+"""Token labelling: a label for each word, from the state of its first piece; with a CRF, for the whole sentence at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from plume.core.batch import Encoded, Target
+from plume.heads.head import Dims, Head, HeadModule, Loss, at, precise
+from plume.nn.crf import CRF, bio_forbidden
+from plume.nn.dropout import Dropout
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenLabelling(Head):
+    """A linear layer on each word (BERT §5.3). `chain` adds scores of one label after another, learned and searched (arXiv:1603.01360)."""
+
+    labels: tuple[str, ...]
+    dropout: float = 0.0
+    chain: bool = False
+    bio: bool = True  # the labels are BIO tags: a chain never enters an entity in its middle
+
+    def build(self, dims: Dims) -> TokenLabellingModule:
+        return TokenLabellingModule(self, dims)
+
+
+class TokenLabellingModule(HeadModule):
+    """`Target.feature` [B] says how many words a row has; the words of a row follow each other."""
+
+    def __init__(self, part: TokenLabelling, dims: Dims) -> None:
+        super().__init__()
+        self.part = part
+        self.dropout = Dropout(part.dropout)
+        self.output = nn.Linear(dims.width, len(part.labels))
+        self.crf = CRF(len(part.labels), forbidden=bio_forbidden(part.labels) if part.bio else None) if part.chain else None
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        scores: Tensor = self.output(self.dropout(hidden))
+        return scores
+
+    def scores(self, encoded: Encoded, target: Target) -> Tensor:
+        """[N, labels]: log-probabilities of each word's labels, the best one made the largest where a chain decides."""
+        emission = precise(self.logits(at(encoded, target)))
+        if self.crf is None:
+            return emission.log_softmax(-1)
+        rows, length, inside = _in_rows(emission, target)
+        best = self.crf.best(rows, length)[inside]
+        marginal = self.crf.marginals(rows, length)[inside].clamp(min=1e-12).log()
+        return marginal + F.one_hot(best, marginal.shape[-1]) * 100.0
+
+    def loss(self, encoded: Encoded, target: Target) -> Loss:
+        emission = precise(self.logits(at(encoded, target)))
+        correct = (emission.detach().argmax(-1) == target.value).sum()
+        if self.crf is None:
+            return Loss(total=F.cross_entropy(emission, target.value, reduction="sum"), count=len(target.value), correct=correct)
+        rows, length, inside = _in_rows(emission, target)
+        tags = torch.zeros(inside.shape, dtype=torch.long, device=emission.device)
+        tags[inside] = target.value
+        return Loss(total=self.crf.loss(rows, tags, length).sum(), count=len(target.value), correct=correct)
+
+
+def _in_rows(emission: Tensor, target: Target) -> tuple[Tensor, Tensor, Tensor]:
+    """[N, L] as [B, W, L], with the words a row has [B] and which places are words [B, W]."""
+    assert target.feature is not None, "a chain needs to know where rows end"
+    length = target.feature
+    inside = torch.arange(int(length.max()), device=emission.device) < length[:, None]
+    rows = emission.new_zeros((*inside.shape, emission.shape[-1]))
+    rows[inside] = emission
+    return rows, length, inside
