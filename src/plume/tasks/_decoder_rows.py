@@ -6,18 +6,17 @@ So BART does it (arXiv:1910.13461 §3.1, §3.2), and transformers for T5 too. A 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from plume.core.batch import Batch, Order
-from plume.heads.head import Head
-from plume.heads.token_labelling import TokenLabelling
+from plume.heads.token_labelling import TokenLabellingModule
 from plume.model.encoder_decoder import EncoderDecoderModel
+from plume.tasks._network import TaskModel
 from plume.text.tokenizer import Tokenizer
 
 
-def decoder_start(body: Any, head: Head, tokenizer: Tokenizer) -> int | None:
-    """The token that the decoder begins with, where this head reads the decoder; None: it reads the model's own states."""
-    if not isinstance(body, EncoderDecoderModel) or isinstance(head, TokenLabelling):
+def decoder_start(model: TaskModel, task: str, tokenizer: Tokenizer) -> int | None:
+    """The token that the decoder begins with, where this task's head reads the decoder; None: it reads the encoder, or there is but one."""
+    if model.pools or not isinstance(model.body, EncoderDecoderModel) or isinstance(model.head(task), TokenLabellingModule):
         return None
     return tokenizer.id(tokenizer.format.start or tokenizer.format.separator)
 

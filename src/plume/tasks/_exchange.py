@@ -46,6 +46,11 @@ def import_tuned(folder: Path, out: Path) -> TunedModel:
         raise PlumeError(f"{folder} has no head for a task: import it as a model, then tune it.")
     tuned = tuned_of(imported)
     recipe, task = imported.model.recipe, tuned.task()
+    if tuned.coder().single != recipe.format.single and not _ends(tuned):
+        imported.notes.append(
+            f"Its tokeniser leaves texts as they are; here they end with {recipe.format.separator}, as in GPT §3.3: scores of a text differ "
+            "from those in transformers unless it is given the same tokens. Tune it further to be sure."
+        )
     card = [
         f"# {recipe.name}, tuned for {task.called}, imported",
         f"{recipe.title} ({recipe.paper}). Read from a Hugging Face directory named {folder.name}, a {imported.head.architecture}.",
@@ -60,6 +65,12 @@ def import_tuned(folder: Path, out: Path) -> TunedModel:
         out.rmdir()
     write_folder(out, fill)
     return tuned
+
+
+def _ends(tuned: TunedModel) -> bool:
+    """Does the tokeniser's own wrapping end a text as the task does?"""
+    encoded: list[int] = tuned.tokenizer.backend.encode("a").ids
+    return encoded[-1:] == [tuned.tokenizer.separator]
 
 
 def tuned_of(imported: Imported) -> TunedModel:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -31,6 +31,7 @@ class TextTask(Task):
 
     texts: int | None = None  # a row; None: as the training file has it
     layout: TableLayout | None = None
+    unseen: bool = False  # labels that training has not shown may occur in dev and test files, and are never right
 
     def fitted(self, paths: Sequence[Path], columns: Columns) -> Self:
         found = find_layout(paths, texts=self.texts, answer=self.answer, text_columns=columns.texts, answer_column=columns.answer)
@@ -78,13 +79,8 @@ class LabelTask(TextTask):
         return replace(self, labels=labels)
 
     def check(self, examples: Sequence[Example], file: Path) -> None:
-        known = set(self.labels)
-        for example in examples:
-            if example.answer not in known:
-                raise PlumeError(
-                    f"{file}, line {example.line}: the label '{example.answer}' does not occur in the training file "
-                    f"(it has {', '.join(self.labels[:12])}{' …' if len(self.labels) > 12 else ''}). Is the label in another column?"
-                )
+        if not self.unseen:
+            require_known(self.labels, ((example.answer, example) for example in examples), file)
 
     def values(self, examples: Sequence[Example]) -> NDArray:
         number = {label: place for place, label in enumerate(self.labels)}
@@ -99,6 +95,18 @@ class LabelTask(TextTask):
             f"{self.called}: the classes are very unequal ('{most}' {many:,} times, '{least}' {few:,}): look at macro_f1 rather than accuracy; "
             "--metric macro_f1 also chooses the best model by it."
         )
+
+
+def require_known(labels: Sequence[str], found: Iterable[tuple[str, Example]], file: Path) -> None:
+    """Nobody can predict a label that training has not shown."""
+    known = set(labels)
+    for label, example in found:
+        if label not in known:
+            raise PlumeError(
+                f"{file}, line {example.line}: the label '{label}' does not occur in the training file "
+                f"(it has {', '.join(labels[:12])}{' …' if len(labels) > 12 else ''}). Is the label in another column? If it is only rare, "
+                "count such examples as wrong: --task-set unseen=true"
+            )
 
 
 def lay_out_texts(texts: Sequence[tuple[str, ...]], coder: Coder) -> tuple[Rows, Counter[str]]:

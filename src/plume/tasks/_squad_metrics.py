@@ -174,6 +174,6 @@ def _treebank(text: str) -> list[str]:
 
 @functools.cache
 def _tokenizer() -> Callable[[str], list[str]]:
-    from nltk.tokenize import NLTKWordTokenizer  # type: ignore[import-untyped]
+    from nltk.tokenize import NLTKWordTokenizer
 
     return NLTKWordTokenizer().tokenize

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from plume.core.errors import PlumeError
 from plume.core.part import Part
-from plume.heads.head import Head
+from plume.heads.head import Head, HeadModule
 from plume.heads.sentence_classification import SentenceClassification
 from plume.tasks._example import Example, Reading
 from plume.tasks._questions import Floats, Questions
@@ -75,6 +75,9 @@ class Task(Part):
     def head(self, classifier: SentenceClassification, *, dropout: float) -> Head:
         """`classifier` is the family's way to label a text."""
         raise NotImplementedError
+
+    def begin(self, head: HeadModule) -> None:
+        """Where a fresh head starts, if the training answers say something about it."""
 
     # Answers
 

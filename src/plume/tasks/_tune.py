@@ -253,6 +253,8 @@ def _run(settings: TuneSettings, prepared: list[Prepared], folder: Path, *, quie
     )
     model = assemble(body, declared)
     model.initialise(settings.seed)
+    for task in declared.tasks:
+        task.begin(model.head(task.called))
     model = model.to(processes.device)
     tuned = TunedModel(model, tokenizer, declared)
     model.train()

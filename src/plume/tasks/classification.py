@@ -32,7 +32,8 @@ class Classification(LabelTask):
 
     def measure(self, examples: Sequence[Example], predictions: Sequence[Prediction]) -> dict[str, float]:
         gold = [example.answer for example in examples]
-        return label_scores(gold, [one["label"] for one in predictions], self.labels, positive=self.positive)
+        labels = (*self.labels, *sorted(set(gold) - set(self.labels)))
+        return label_scores(gold, [one["label"] for one in predictions], labels, positive=self.positive)
 
 
 TASK = Classification(kind="classification", title="one label for a text, or for a pair of texts", metric="accuracy")

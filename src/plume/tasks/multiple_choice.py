@@ -1,0 +1,70 @@
+"""Multiple choice: which of several texts goes with a context."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from plume.core.errors import PlumeError
+from plume.heads.head import Head
+from plume.heads.sentence_classification import Choice, SentenceClassification
+from plume.tasks._choices import read_choices
+from plume.tasks._example import Example, Reading
+from plume.tasks._labelling import lay_out_texts, softmax
+from plume.tasks._questions import ChoiceQuestions, Floats, Questions
+from plume.tasks._rows import Coder
+from plume.tasks._task import Prediction, Task
+from plume.text.pieces import bounds
+
+
+@dataclass(frozen=True, kw_only=True)
+class MultipleChoice(Task):
+    """Each choice is read with the context; one score each (GPT §3.3)."""
+
+    def read(self, paths: Sequence[Path], reading: Reading, *, labelled: bool) -> Iterator[Example]:
+        return read_choices(paths[0], reading, labelled=labelled)
+
+    def example(self, item: Any) -> Example:
+        if not isinstance(item, dict) or not {"context", "choices"} <= item.keys() or len(item["choices"]) < 2:
+            raise PlumeError(f'{self.called} reads {{"context": "…", "choices": ["…", "…"]}}, not {str(item)[:60]!r}.')
+        return Example(texts=(item["context"], *item["choices"]))
+
+    def questions(self, examples: Sequence[Example], coder: Coder) -> tuple[Questions, Counter[str]]:
+        pairs = [(example.texts[0], choice) for example in examples for choice in example.texts[1:]]
+        rows, notes = lay_out_texts(pairs, coder)
+        known = all(example.answer is not None for example in examples)
+        return (
+            ChoiceQuestions(
+                name=self.called,
+                rows=rows,
+                groups=bounds(len(example.texts) - 1 for example in examples),
+                column=coder.summary(rows),
+                value=np.array([example.answer for example in examples], np.int64) if known else None,
+            ),
+            notes,
+        )
+
+    def head(self, classifier: SentenceClassification, *, dropout: float) -> Head:
+        return Choice(dropout=dropout, hidden=classifier.hidden)
+
+    def answers(self, table: Floats, questions: Questions, examples: Sequence[Example]) -> list[Prediction]:
+        found = []
+        for example, (first, last) in zip(examples, pairwise(questions.groups.tolist()), strict=True):
+            shares = softmax(table[first:last, 0][None].astype(np.float64))[0]
+            best = int(shares.argmax())
+            scores = [round(share, 6) for share in shares.tolist()]
+            found.append({"answer": best, "choice": example.texts[1 + best], "score": scores[best], "scores": scores})
+        return found
+
+    def measure(self, examples: Sequence[Example], predictions: Sequence[Prediction]) -> dict[str, float]:
+        right = [example.answer == one["answer"] for example, one in zip(examples, predictions, strict=True)]
+        return {"accuracy": float(np.mean(right))}
+
+
+TASK = MultipleChoice(kind="multiple-choice", title="which of several texts goes with a context", metric="accuracy")

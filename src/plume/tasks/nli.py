@@ -1,0 +1,5 @@
+"""Natural language inference: does the second text follow from the first, contradict it, or neither?"""
+
+from plume.tasks.classification import Classification
+
+TASK = Classification(kind="nli", title="does the second text follow from the first?", metric="accuracy", texts=2)
