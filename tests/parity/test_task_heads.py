@@ -22,15 +22,15 @@ from plume.heads.answer_span import AnswerSpan
 from plume.heads.head import Head
 from plume.heads.sentence_classification import Choice, MultiLabelClassification, SentenceClassification, SentenceRegression
 from plume.heads.token_labelling import TokenLabelling
-from plume.hf.export import config_of
-from plume.hf.importing import body_recipe, fitted
+from plume.hf.export import config_of, export
+from plume.hf.importing import body_recipe, fitted, import_folder, is_task_folder
 from plume.hf.task_heads import apart, head_config, head_of_config, head_of_part, joined, labels_of, part_of
 from plume.model.bridge import Bridge
-from plume.model.checkpoint import load_weights, state_of
+from plume.model.checkpoint import load_weights, read_weights, state_of
 from plume.model.encoder_decoder import EncoderDecoderModel
 from plume.model.task_head import TaskHead
 from plume.recipes import _catalog as catalog
-from plume.tasks import classification, ner, pos
+from plume.tasks import classification, multi_label, multiple_choice, ner, pos, qa, regression, similarity
 from plume.tasks._adaptation import Adaptation, Mode
 from plume.tasks._decoder_rows import through_decoder
 from plume.tasks._exchange import export_tuned, import_tuned, task_of
@@ -255,7 +255,7 @@ PAIRS = [(text, "some bread") for text in TEXTS]
 @pytest.fixture
 def tuned(miniature: Callable[..., Any], tokenizer_for: Callable[[Any], Any]) -> Callable[..., TunedModel]:
     def make(family: str, task: Task, adaptation: Adaptation | None = None) -> TunedModel:
-        recipe = miniature(family, length=64)  # the texts fit
+        recipe = miniature(family, length=128)  # the texts fit
         tokenizer = tokenizer_for(recipe)
         body = recipe.assembly.build(recipe, vocabulary=tokenizer.size)
         body.initialise(3)
@@ -296,7 +296,61 @@ def test_a_classifier_goes_out_and_comes_back(family: str, texts: list[Any], tun
     assert back.task().labels == ours.task().labels and back.declared.order is ours.declared.order
     for again in (back, TunedModel.load(tmp_path / "ours")):
         assert again.predict(texts) == expected
-    assert "ForSequenceClassification" in (tmp_path / "ours" / "card.md").read_text(encoding="utf-8")
+    card = (tmp_path / "ours" / "card.md").read_text(encoding="utf-8")
+    assert "ForSequenceClassification" in card and "leaves texts as they are" not in card
+
+
+QUESTIONS = [{"question": "where is the box?", "context": text} for text in TEXTS]
+CHOICES_OF = [{"context": text, "choices": ["some bread", "the letter near the river", "苹果"]} for text in TEXTS]
+NUMBER = {similarity.TASK: regression.TASK}  # config.json does not tell them apart
+
+
+@pytest.mark.parametrize(
+    ("task", "items", "architecture", "problem"),
+    [
+        (replace(multi_label.TASK, labels=("sad", "glad", "mad"), texts=1), TEXTS, "SequenceClassification", "multi_label_classification"),
+        (similarity.TASK, PAIRS, "SequenceClassification", "regression"),
+        (multiple_choice.TASK, CHOICES_OF, "MultipleChoice", None),
+        (qa.TASK, QUESTIONS, "QuestionAnswering", None),
+    ],
+    ids=["multi-label", "similarity", "multiple-choice", "qa"],
+)
+def test_other_tasks_go_out_and_come_back(
+    task: Task, items: list[Any], architecture: str, problem: str | None, tuned: Callable[..., TunedModel], tmp_path: Path
+) -> None:
+    ours = tuned("bert", task)
+    assert export_tuned(ours, tmp_path / "theirs") == f"BertFor{architecture}"
+    config = json.loads((tmp_path / "theirs" / "config.json").read_text(encoding="utf-8"))
+    assert config.get("problem_type") == problem
+    loaded = getattr(transformers, f"AutoModelFor{architecture}").from_pretrained(tmp_path / "theirs").state_dict()
+    own = {name: value for name, value in loaded.items() if not name.startswith("bert.")}
+    assert sorted(tuple(value.shape) for value in own.values()) == [(len(own_of(ours)),), (len(own_of(ours)), 32)]
+    assert torch.equal(next(value for value in own.values() if value.ndim == 2), own_of(ours))
+    back = import_tuned(tmp_path / "theirs", tmp_path / "ours")
+    assert back.task().kind == NUMBER.get(task, task).kind
+    assert back.predict(items) == ours.predict(items)
+
+
+def own_of(tuned: TunedModel) -> Tensor:
+    (name,) = tuned.model.heads
+    weight: Tensor = tuned.model.head(name).output.weight.detach()  # type: ignore[union-attr]
+    return weight
+
+
+def test_a_number_from_gpt2(miniature: Callable[..., Any], tokenizer_for: Callable[[Any], Any], tmp_path: Path) -> None:
+    """Its class has no bias, where a number of ours begins with one; and its tokeniser does not end a text, where our rows do."""
+    recipe, bridge = miniature("gpt2", length=128), bridge_of("gpt2")
+    tokenizer, head = tokenizer_for(recipe), bridge.tasks[0]
+    config = config_of(recipe, bridge, vocabulary=tokenizer.size, tokenizer=tokenizer) | head_config(head, SentenceRegression(), ())
+    theirs = transformers.GPT2ForSequenceClassification(transformers.AutoConfig.for_model(**config)).eval()
+    theirs.save_pretrained(tmp_path / "theirs")
+    tokenizer.save(tmp_path / "theirs")
+    ours = import_tuned(tmp_path / "theirs", tmp_path / "ours")
+    given = torch.tensor([[3, 9, 17, 30, 21]])
+    with torch.no_grad():
+        states = ours.model.states(Batch(tokens=given, order=ours.declared.order)).last
+        assert float((ours.model.head("regression").logits(states[:, -1]) - theirs(given).logits).abs().max()) < 1e-5
+    assert "leaves texts as they are" in (tmp_path / "ours" / "card.md").read_text(encoding="utf-8")
 
 
 def test_a_tagger_goes_out_and_comes_back(tuned: Callable[..., TunedModel], tmp_path: Path) -> None:
@@ -312,6 +366,38 @@ def test_a_tagger_goes_out_and_comes_back(tuned: Callable[..., TunedModel], tmp_
         first = [place for place, word in enumerate(words) if word is not None and word != words[place - 1]]
         assert answer["tags"] == [model.config.id2label[best[place]] for place in first]
     assert import_tuned(tmp_path / "theirs", tmp_path / "ours").predict(TEXTS) == ours.predict(TEXTS)
+
+
+@pytest.mark.parametrize("family", ["bert", "t5"])
+def test_a_checkpoint_that_transformers_saved(
+    family: str, miniature: Callable[..., Any], tokenizer_for: Callable[[Any], Any], tmp_path: Path
+) -> None:
+    recipe, bridge = miniature(family, length=128), bridge_of(family)
+    tokenizer, head = tokenizer_for(recipe), next(head for head in bridge.tasks if TokenLabelling in head.parts)
+    part = TokenLabelling(labels=LABELS)
+    config = config_of(recipe, bridge, vocabulary=tokenizer.size, tokenizer=tokenizer) | head_config(head, part, LABELS)
+    theirs = getattr(transformers, head.architecture)(transformers.AutoConfig.for_model(**config)).eval()
+    theirs.save_pretrained(tmp_path / "theirs")
+    tokenizer.save(tmp_path / "theirs")
+    assert is_task_folder(tmp_path / "theirs")
+    ours = import_tuned(tmp_path / "theirs", tmp_path / "ours")
+    assert ours.task() == replace(ner.TASK, labels=LABELS)
+    given = torch.tensor([[3, 9, 17, 30, 21, 2]])
+    with torch.no_grad():
+        expected = theirs(given).logits
+        found = ours.model.head("ner").logits(ours.model.states(Batch(tokens=given)).last)
+    assert float((found - expected).abs().max()) < 1e-5
+    assert len(ours.predict(TEXTS)) == len(TEXTS)
+    assert export_tuned(ours, tmp_path / "again") == head.architecture
+    written, first = (read_weights(tmp_path / folder / "model.safetensors") for folder in ("again", "theirs"))
+    assert set(written) == set(first) and all(torch.equal(written[name], value) for name, value in first.items())
+    below = import_folder(tmp_path / "theirs", tmp_path / "below")
+    assert any(head.architecture in note for note in below.notes)
+    with torch.no_grad():
+        assert torch.equal(below.model.eval().encode(Batch(tokens=given)).last, ours.model.states(Batch(tokens=given)).last)
+    if head.encoder_alone:
+        with pytest.raises(PlumeError, match="encoder alone"):
+            export(below.model, below.tokenizer, tmp_path / "half")
 
 
 def test_low_rank_changes_are_folded_in(tuned: Callable[..., TunedModel], tmp_path: Path) -> None:

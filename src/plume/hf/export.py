@@ -44,6 +44,9 @@ def _token_ids(recipe: Recipe, tokenizer: Tokenizer) -> dict[str, int | None]:
 def export(model: Model, tokenizer: Tokenizer, out: Path) -> None:
     """The whole directory or nothing."""
     bridge = bridge_for(model.recipe, out)
+    whole = catalog.parent(model.recipe)
+    if whole is not None and whole.assembly.decodes and not model.recipe.assembly.decodes:
+        raise PlumeError(f"This {model.recipe.name} is an encoder alone, imported below a task's head: export the tuned model instead.")
     write_folder(out, lambda folder: _fill(folder, model, tokenizer, bridge))
 
 

@@ -149,7 +149,7 @@ class RecurrentModel(Model):
     def _embedding_flops(self, batch: Batch) -> int:
         if not isinstance(self.embedding, CharacterEmbeddingModule):
             return 0
-        return self.embedding.flops(batch.tokens)
+        return self.embedding.flops(batch.tokens, batch.unseen)
 
 
 def picked(states: Tensor, read: Tensor | None) -> Tensor:

@@ -47,14 +47,16 @@ class CharacterEmbeddingModule(EmbeddingModule):
     def initialise(self) -> None:
         self.characters.initialise()
 
-    def flops(self, tokens: Tensor) -> int:
+    def flops(self, tokens: Tensor, unseen: Tensor | None = None) -> int:
         """Of the matrix products of one forward pass."""
-        words = self.spelled[torch.unique(torch.as_tensor(tokens))]
+        words = self._table(unseen)[torch.unique(torch.as_tensor(tokens))]
         return self.characters.flops(words=len(words), characters=self.characters.columns(words))
 
     def vectors(self, tokens: Tensor, unseen: Tensor | None) -> Tensor:
         """[B, T, E]; each distinct word goes through the convolutions once."""
         words, place = torch.unique(tokens, return_inverse=True)
-        table = self.spelled if unseen is None else torch.cat([self.spelled, unseen.to(self.spelled.dtype)])
-        made: Tensor = self.characters(table[words])
+        made: Tensor = self.characters(self._table(unseen)[words])
         return made[place]
+
+    def _table(self, unseen: Tensor | None) -> Tensor:
+        return self.spelled if unseen is None else torch.cat([self.spelled, unseen.to(self.spelled)])

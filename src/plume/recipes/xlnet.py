@@ -7,6 +7,8 @@ scores, as its order may be that of the text.
 
 from __future__ import annotations
 
+from typing import Any
+
 from plume.core.part import replace
 from plume.data.streams import StreamsWithPairs
 from plume.heads.sentence_classification import SentenceClassification
@@ -127,7 +129,7 @@ def _from_config(config: Config) -> Recipe:
 
 
 # A text is labelled from its last token, <cls>, so transformers wants the padding in front.
-_SUMMARY = {
+_SUMMARY: dict[str, Any] = {
     "dense": "sequence_summary.summary",
     "output": "logits_proj",
     "hidden": Activation.TANH,

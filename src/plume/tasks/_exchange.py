@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import tokenizers
+import torch
 
 from plume.core import catalog
 from plume.core.errors import PlumeError
@@ -31,7 +32,7 @@ from plume.text.tokenizers import finish
 _KINDS: dict[type[Head], str] = {
     SentenceClassification: "classification",
     MultiLabelClassification: "multi-label",
-    SentenceRegression: "similarity",
+    SentenceRegression: "regression",
     Choice: "multiple-choice",
     AnswerSpan: "qa",
 }
@@ -86,6 +87,9 @@ def tuned_of(imported: Imported) -> TunedModel:
     )
     model = assemble(imported.model, declared)
     own = {f"heads.{task.called}.{name}": value.float() for name, value in head.state.items()}
+    bias = f"heads.{task.called}.output.bias"
+    if bias not in own and bias in state_of(model):  # the task's head has one although the class has none: it adds nothing
+        own[bias] = torch.zeros(len(head.state["output.weight"]))
     load_weights(model, {f"body.{name}": value for name, value in state_of(imported.model).items()} | own, Path(head.architecture))
     imported.model.spell(imported.tokenizer.tokens())
     return TunedModel(model, imported.tokenizer, declared)

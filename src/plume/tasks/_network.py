@@ -16,6 +16,7 @@ from plume.heads.sentence_classification import SentenceClassification, Sentence
 from plume.model.features import Place
 from plume.model.recurrent import RecurrentModel, picked
 from plume.model.trainable import Trainable
+from plume.model.two_streams import TwoStreamModel
 from plume.nn.low_rank import add_low_rank
 from plume.nn.pooling import Pooling
 from plume.nn.scalar_mix import ScalarMix
@@ -29,13 +30,19 @@ Body = Any  # a Model or a WordBody: `encode`, `width`, `spelling`, `body_flops`
 class TaskModel(Trainable):
     """`body` is the model as it was trained, its own heads included; `network` and `mixes` stand on frozen layers; a head for each task.
 
-    A head that reads one state of a text gets that of one token where the family has one for it, else a pooled one.
+    A head that reads one state of a text gets that of one token where the family has one for it, else a pooled one. A task that is answered
+    in words has none: `writing` says which of the body's own objectives answers it.
     """
 
-    def __init__(self, body: Body, heads: Mapping[str, Head], adaptation: Adaptation) -> None:
+    def __init__(self, body: Body, heads: Mapping[str, Head], adaptation: Adaptation, writing: Mapping[str, str] | None = None) -> None:
         super().__init__()
         self.memories = {}
-        self.body, self.adaptation = body, adaptation
+        self.body, self.adaptation, self.writing = body, adaptation, dict(writing or {})
+        if self.writing and adaptation.mode.frozen:
+            raise PlumeError(
+                f"{', '.join(self.writing)}: a model that writes learns by its own weights, and --mode {adaptation.mode} freezes them; "
+                "use --mode full or adapters."
+            )
         frozen = adaptation.mode.frozen
         self.pools = frozen or isinstance(body, RecurrentModel | WordBody)
         self.mixes, self.network, width = None, None, body.width
@@ -56,8 +63,9 @@ class TaskModel(Trainable):
 
     def _freeze(self) -> None:
         adaptation = self.adaptation
-        for head in getattr(self.body, "heads", {}).values():  # of pre-training: kept, and not trained on
-            for parameter in head.parameters():
+        writing = [self.body.head(objective) for objective in self.writing.values()]
+        for head in getattr(self.body, "heads", {}).values():  # of pre-training: kept, and not trained on unless they write the answers
+            for parameter in head.parameters() if head not in writing else ():
                 if (
                     parameter is not getattr(getattr(self.body, "embedding", None), "token", head).weight
                 ):  # tied ones learn as token vectors
@@ -85,14 +93,23 @@ class TaskModel(Trainable):
         return self
 
     def head(self, name: str) -> HeadModule:
-        head = self.heads[name]
+        head = self.body.head(self.writing[name]) if name in self.writing else self.heads[name]
         assert isinstance(head, HeadModule)
         return head
 
     def states(self, batch: Batch) -> Encoded:
         """What the heads read: [B, M, D] at the positions that the batch names, or pooled [B, 1, D]."""
+        own = self._own(batch)
+        if own.labels:
+            written: Encoded = self.body.token_states(own)
+            return written
         if not self.pools:
-            return self.body.encode(batch) if batch.source is None else self.body.token_states(batch)
+            if batch.source is not None:
+                return self.body.token_states(batch)
+            if isinstance(self.body, TwoStreamModel):  # there `read` would ask a query stream, which does not see its own token
+                encoded = self.body.encode(replace(batch, read=None))
+                return replace(encoded, last=picked(encoded.last, batch.read))
+            return self.body.encode(batch)
         name = next(iter(batch.labels))
         whole = replace(batch, read=None)
         if self.adaptation.mode.frozen:
@@ -104,6 +121,10 @@ class TaskModel(Trainable):
         if isinstance(self.head(name), SentenceClassificationModule):
             return replace(encoded, last=self._pooled(states, batch), layers=())
         return replace(encoded, last=picked(states, batch.read), layers=())
+
+    def _own(self, batch: Batch) -> Batch:
+        """With the questions that the body itself answers, by its objectives' names."""
+        return replace(batch, labels={self.writing[name]: target for name, target in batch.labels.items() if name in self.writing})
 
     def _on_top(self, encoded: Encoded, length: Tensor | None) -> Tensor:
         if self.adaptation.mode is Mode.PROBE and self.adaptation.layer is not None:
@@ -126,7 +147,9 @@ class TaskModel(Trainable):
         return {name: max(len(target.value), 1) for name, target in batch.labels.items()}
 
     def flops(self, batch: Batch) -> int:
-        body = self.body.body_flops(replace(batch, read=None) if self.pools else batch)
+        own = self._own(batch)
+        whole = not own.labels and (self.pools or isinstance(self.body, TwoStreamModel))
+        body = self.body.body_flops(replace(own, read=None if whole else batch.read))  # heads are counted below
         heads = sum(self.head(name).flops(count) for name, count in self.counts(batch).items())
         rows, time = batch.tokens.shape
         network = 0 if self.network is None else self.network.flops(rows=rows, time=time)

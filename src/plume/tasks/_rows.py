@@ -57,18 +57,18 @@ class Rows:
 class Coder:
     """Cuts texts for one model and lays them out in rows of at most `length` tokens. `spells_from`: the first id of words that it spells."""
 
-    def __init__(self, tokenizer: Tokenizer, *, length: int, spells_from: int | None = None) -> None:
+    def __init__(self, tokenizer: Tokenizer, *, length: int, spells_from: int | None = None, last: bool = False) -> None:
         self.tokenizer, self.length = tokenizer, length
         form = tokenizer.format
         self.single, self.pair, self.segments = _frames(form)
         # The last token has read all, or else the first one stands for the row.
-        self.sums_up_last = form.begin is None or self.single[-1] == form.begin
+        self.sums_up_last = last or form.begin is None or self.single[-1] == form.begin
         self.unseen: dict[str, int] = {}  # words without an id, where the model spells words: numbered behind its vocabulary
         self._spells_from = spells_from
 
     def fresh(self) -> Coder:
         """The same for other texts, with no words unseen so far."""
-        return Coder(self.tokenizer, length=self.length, spells_from=self._spells_from)
+        return Coder(self.tokenizer, length=self.length, spells_from=self._spells_from, last=self.sums_up_last)
 
     def cut(self, texts: Sequence[str]) -> Joined:
         cut = self.tokenizer.encode_joined(texts, words=Words.SPACES)

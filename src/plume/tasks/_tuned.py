@@ -19,6 +19,7 @@ from plume.core.part import Part, part_from_json, replace
 from plume.heads.sentence_classification import SentenceClassification
 from plume.model.abilities import Abilities
 from plume.model.checkpoint import TOKENIZER, WEIGHTS, load_weights, read_recipe, read_weights, save_recipe, save_weights, state_of
+from plume.model.encoder_decoder import EncoderDecoderModel
 from plume.model.language_model import LanguageModel
 from plume.model.model import Model
 from plume.nn.low_rank import merge_low_rank
@@ -26,12 +27,14 @@ from plume.static import model as word_models
 from plume.static.reading import WORDS
 from plume.static.vectors import NGrams, WordVectors
 from plume.tasks._adaptation import Adaptation
+from plume.tasks._decoder_rows import decoder_start, through_decoder
 from plume.tasks._example import Example, Reading
 from plume.tasks._network import Body, TaskModel
 from plume.tasks._questions import Floats, Questions, in_reading_order, inference_batches
 from plume.tasks._rows import Coder
 from plume.tasks._task import Prediction, Task
 from plume.tasks._word_body import WordBody
+from plume.tasks._written import TextQuestions, WrittenTask
 from plume.text.tokenizer import Tokenizer
 from plume.train.evaluate import to_device
 
@@ -115,7 +118,12 @@ class TunedModel:
     def answers(self, task: Task, examples: Sequence[Example]) -> tuple[list[Prediction], Counter[str]]:
         if not examples:
             return [], Counter()
-        questions, notes = task.questions(examples, self.coder())
+        coder = self.coder()
+        questions, notes = task.questions(examples, coder)
+        if isinstance(task, WrittenTask):
+            assert isinstance(questions, TextQuestions)
+            answers, more = task.respond(self.model.body, coder, questions, examples)
+            return answers, notes + more
         return task.answers(self.table(questions), questions, examples), notes
 
     def coder(self) -> Coder:
@@ -135,7 +143,11 @@ class TunedModel:
         return table
 
     def finish(self, batch: Batch, questions: Questions) -> Batch:
-        return finished(batch, questions, self.model.body, self.declared.order)
+        if isinstance(questions, TextQuestions):  # its way to write says how it is read
+            return batch
+        made = finished(batch, questions, self.model.body, self.declared.order)
+        start = decoder_start(self.model, questions.name, self.tokenizer)
+        return made if start is None else through_decoder(made, start)
 
     def save(self, folder: str | Path) -> None:
         folder = Path(folder)
@@ -179,12 +191,14 @@ def save_declaration(folder: Path, declared: Declared, body: Body, tokenizer: To
 def assemble(body: Body, declared: Declared) -> TaskModel:
     classifier = body.recipe.classifier if isinstance(body, Model) else SentenceClassification()
     dropout = DROPOUT if declared.adaptation.dropout is None else declared.adaptation.dropout
-    heads = {task.called: task.head(classifier, dropout=dropout) for task in declared.tasks}
-    return TaskModel(body, heads, declared.adaptation)
+    heads = {task.called: task.head(classifier, dropout=dropout) for task in declared.tasks if not isinstance(task, WrittenTask)}
+    writing = {task.called: task.writes.objective for task in declared.tasks if isinstance(task, WrittenTask)}
+    return TaskModel(body, heads, declared.adaptation, writing)
 
 
 def coder_for(body: Body, tokenizer: Tokenizer, *, length: int) -> Coder:
-    return Coder(tokenizer, length=length, spells_from=body.vocabulary if body.spells else None)
+    last = isinstance(body, EncoderDecoderModel)  # the decoder has then read all
+    return Coder(tokenizer, length=length, spells_from=body.vocabulary if body.spells else None, last=last)
 
 
 def finished(batch: Batch, questions: Questions, body: Body, order: Order) -> Batch:

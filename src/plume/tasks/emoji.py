@@ -18,8 +18,9 @@ class Emoji(Classification):
     """Many labels, of which several would do: the right one among the first five counts too."""
 
     def measure(self, examples: Sequence[Example], predictions: Sequence[Prediction]) -> dict[str, float]:
-        scores = np.array([[one["scores"][label] for label in self.labels] for one in predictions])
-        return top_scores([self.labels.index(example.answer) if example.answer in self.labels else -1 for example in examples], scores)
+        labels = [*self.labels, *sorted({example.answer for example in examples} - set(self.labels))]
+        scores = np.array([[one["scores"].get(label, -1.0) for label in labels] for one in predictions])
+        return top_scores([labels.index(example.answer) for example in examples], scores)
 
 
 TASK = Emoji(kind="emoji", title="the emoji that goes with a text", metric="top1")
