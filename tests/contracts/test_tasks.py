@@ -69,7 +69,11 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         spans.append({"text": text, "entities": [{"start": start, "end": start + len(word), "label": label}]})
     (folder / "ner.jsonl").write_text("\n".join(json.dumps(one, ensure_ascii=False) for one in spans), encoding="utf-8")
     asked = [
-        {"question": f"what is {label}?", "context": text, "answers": {"text": [one["text"][e["start"] : e["end"]]], "answer_start": [e["start"]]}}
+        {
+            "question": f"what is {label}?",
+            "context": text,
+            "answers": {"text": [one["text"][e["start"] : e["end"]]], "answer_start": [e["start"]]},
+        }
         for (text, label), one in zip(texts, spans, strict=True)
         for e in one["entities"]
     ]
@@ -128,3 +132,44 @@ def test_tasks(family: str, task: str, base: Any, files: Path, tmp_path: Path) -
     (answer,) = tuned.predict([item])
     again = tuned.predict([item, item])
     assert same(again[0], answer) and same(again[1], answer)
+
+
+@pytest.fixture(scope="session")
+def words(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """A family of word vectors, trained for an instant."""
+    made: dict[str, Path] = {}
+    text = tmp_path_factory.mktemp("text") / "text.txt"
+    text.write_text("\n".join(line for line, _ in lines(random.Random(1), 300)) + "\n", encoding="utf-8")
+
+    def make(family: str) -> Path:
+        if family not in made:
+            folder = tmp_path_factory.mktemp("words") / family
+            plume.pretrain(f"{family}/tiny", corpus=text, out=folder, overrides=["least=1", "epochs=2"], quiet=True, threads=1)
+            made[family] = folder
+        return made[family]
+
+    return make
+
+
+@pytest.mark.parametrize("task", ["classification", "ner", "paraphrase", "qa"])
+@pytest.mark.parametrize("family", sorted(set(catalog.families()) - set(catalog.networks())))
+def test_word_vectors_are_features(family: str, task: str, words: Any, files: Path, tmp_path: Path) -> None:
+    tuned = tune(words(family), files, tmp_path / "out", task, mode="features", epochs=2.0)
+    item = TASKS[task][1]
+    assert same(tuned.predict([item])[0], plume.load(tmp_path / "out").predict([item, item])[1])
+
+
+@pytest.mark.parametrize("mode", ["features", "probe", "adapters"])
+@pytest.mark.parametrize("family", ["bert", "xlnet", "gpt2", "t5", "elmo", "ulmfit"])
+@pytest.mark.parametrize("task", ["classification", "ner"])
+def test_modes(family: str, mode: str, task: str, base: Any, files: Path, tmp_path: Path) -> None:
+    if mode == "adapters" and family in ("elmo", "ulmfit"):
+        with pytest.raises(plume.PlumeError, match="Recurrent"):
+            tune(base(family), files, tmp_path / "out", task, mode=mode)
+        return
+    tuned = tune(base(family), files, tmp_path / "out", task, mode=mode, epochs=1.0)
+    before = dict(plume.load(base(family)).model.named_parameters())
+    after = dict(tuned.model.body.named_parameters())
+    changed = {name for name in before if not torch.equal(before[name], after[name])}
+    assert bool(changed) == (mode == "adapters")
+    assert all(name.endswith(("query.weight", "value.weight")) for name in changed)

@@ -11,6 +11,8 @@ from plume.model.features import Place
 from plume.nn.low_rank import LowRank
 from plume.nn.task_network import TaskNetwork
 
+DROPOUT = 0.1  # of a Transformer while it is tuned, as the papers have it (BERT §A.3)
+
 
 class Mode(enum.StrEnum):
     FULL = "full"  # everything learns (BERT §3.2)

@@ -31,7 +31,7 @@ def start_from_options(
     train: Paths = None,
     dev: Paths = None,
     out: Path,
-    mode: str = "full",
+    mode: str | None = None,
     adapt: Sequence[str] = (),
     overrides: Sequence[str] = (),
     task_options: Sequence[str] = (),
@@ -41,16 +41,20 @@ def start_from_options(
     **options: Any,
 ) -> Tuned:
     """`adapt`, `overrides` and `task_options` are settings by dotted path, of the adaptation, the training and the task."""
-    if mode not in list(Mode):
+    if mode is not None and mode not in list(Mode):
         raise PlumeError(f"There is no mode '{mode}': choose {', '.join(Mode)}.")
-    adaptation = Adaptation(mode=Mode(mode))
-    for assignment in adapt:
-        adaptation = adaptation.override(assignment)
+
+    def adapted(usual: Mode) -> Adaptation:
+        made = Adaptation(mode=usual if mode is None else Mode(mode))
+        for assignment in adapt:
+            made = made.override(assignment)
+        return made
+
     data = [_with(one, task_options) for one in _data(task, train, dev)]
     wishes = Wishes(**{field.name: options.pop(field.name) for field in fields(Wishes) if field.name in options})
     columns = Columns(texts=(text,) if isinstance(text, str) else tuple(text), answer=label)
     return start(
-        model, data, out, adaptation=adaptation, wishes=wishes, columns=columns, overrides=overrides, quiet=quiet,
+        model, data, out, adapt=adapted, wishes=wishes, columns=columns, overrides=overrides, quiet=quiet,
         **{name: value for name, value in options.items() if value is not None},
     )  # fmt: skip
 

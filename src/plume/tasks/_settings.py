@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from plume.core.errors import PlumeError
 from plume.core.part import Part, replace
 from plume.model.model import Model
-from plume.model.recipe import Training
+from plume.model.recipe import Recipe, Training
 from plume.model.schedule import Linear
-from plume.tasks._adaptation import Adaptation, Mode
+from plume.tasks._adaptation import DROPOUT, Adaptation, Mode
 from plume.tasks._network import Body
 from plume.tasks._task import Task
+from plume.tasks._word_body import WordBody
 from plume.train.settings import RunSettings
 
 _BASE_RATE, _BASE_WIDTH = 5e-5, 768  # BERT §A.3's largest rate that is safe, at its width; narrower networks take larger steps
@@ -70,6 +71,13 @@ def training_for(body: Body, adaptation: Adaptation, wishes: Wishes, *, examples
     )
 
 
+def mode_for(body: Body) -> Mode:
+    """How the family's paper put it to use: ELMo, CoVe, Skip-Thought and word vectors are features, everything else learns on."""
+    if isinstance(body, WordBody) or body.recipe.assembly.directions > 1 or body.recipe.assembly.recurs:
+        return Mode.FEATURES
+    return Mode.FULL
+
+
 def rate_for(body: Body, adaptation: Adaptation) -> float:
     """Small steps for weights that know something; larger ones for low-rank changes and for what starts afresh."""
     if adaptation.mode.frozen or not isinstance(body, Model) or body.recipe.recurrent:
@@ -88,15 +96,13 @@ def length_for(body: Body, wanted: int | None) -> int:
     return _LONGEST if longest is None else min(longest, max(body.recipe.training.length, 128))
 
 
-def with_dropout(body_recipe, adaptation: Adaptation):  # type: ignore[no-untyped-def]
+def with_dropout(recipe: Recipe, adaptation: Adaptation) -> Recipe:
     """The recipe as it is tuned: Transformers that learn drop states, as in the papers' fine-tuning, whatever pre-training did."""
-    network = body_recipe.network
-    share = adaptation.dropout
-    if adaptation.mode.frozen or body_recipe.recurrent:
-        return body_recipe
-    share = 0.1 if share is None else share
+    if adaptation.mode.frozen or recipe.recurrent:
+        return recipe
+    share = DROPOUT if adaptation.dropout is None else adaptation.dropout
     return replace(
-        body_recipe,
-        network=replace(network, dropout=share, attention_dropout=share),
-        embedding=replace(body_recipe.embedding, dropout=share),
+        recipe,
+        network=replace(recipe.transformer, dropout=share, attention_dropout=share),
+        embedding=replace(recipe.embedding, dropout=share),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,12 +19,12 @@ from plume.core.part import part_from_json, replace
 from plume.data.loader import Mixture
 from plume.model.checkpoint import WEIGHTS, load_model, load_weights, save_weights, state_of
 from plume.static.model import WordModel, is_word_model
-from plume.tasks._adaptation import Adaptation
+from plume.tasks._adaptation import Adaptation, Mode
 from plume.tasks._card import write_card
 from plume.tasks._example import Example, Reading
 from plume.tasks._network import Body
 from plume.tasks._questions import QuestionReader, Questions
-from plume.tasks._settings import TaskData, TuneSettings, Wishes, epochs_for, training_for, with_dropout
+from plume.tasks._settings import TaskData, TuneSettings, Wishes, epochs_for, mode_for, training_for, with_dropout
 from plume.tasks._task import Columns, Task
 from plume.tasks._tuned import (
     Declared,
@@ -72,16 +72,20 @@ class Tuned:
     scores: dict[str, float]  # of the best model, on dev
 
 
-def read_body(folder: Path, *, adaptation: Adaptation, from_scratch: bool, seed: int) -> tuple[Body, Tokenizer]:
-    """The model to tune; a tuned one gives its body. From scratch it keeps its shape and its tokeniser, and forgets everything."""
+def read_model(folder: Path) -> tuple[Body, Tokenizer]:
+    """The model to tune, as it is; a tuned one gives its body."""
     if is_tuned(folder):
         tuned = TunedModel.load(folder)
-        source, tokenizer = tuned.model.body, tuned.tokenizer
-    elif is_word_model(folder):
+        return tuned.model.body, tuned.tokenizer
+    if is_word_model(folder):
         words = WordModel.load(folder)
-        source, tokenizer = WordBody(words.vectors, recipe=words.recipe, tokenizer=words.tokenizer), words.tokenizer
-    else:
-        source, tokenizer = load_model(folder)
+        return WordBody(words.vectors, recipe=words.recipe, tokenizer=words.tokenizer), words.tokenizer
+    return load_model(folder)
+
+
+def read_body(folder: Path, *, adaptation: Adaptation, from_scratch: bool, seed: int) -> tuple[Body, Tokenizer]:
+    """As it is tuned. From scratch it keeps its shape and its tokeniser, and forgets everything."""
+    source, tokenizer = read_model(folder)
     if isinstance(source, WordBody):
         if from_scratch:
             generator = torch.Generator().manual_seed(seed)
@@ -140,7 +144,7 @@ def start(
     data: Sequence[TaskData],
     folder: Path,
     *,
-    adaptation: Adaptation = Adaptation(),
+    adapt: Callable[[Mode], Adaptation] = lambda mode: Adaptation(mode=mode),
     wishes: Wishes = Wishes(),
     columns: Columns = Columns(),
     overrides: Sequence[str] = (),
@@ -149,12 +153,13 @@ def start(
     seed: int = 0,
     **settings: Any,
 ) -> Tuned:
-    """A new run into a directory that does not exist yet or is empty."""
+    """A new run into a directory that does not exist yet or is empty. `adapt` is told the mode that suits the model."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise PlumeError(f"{folder} exists already. Choose another --out, or go on with that run: plume tune --resume {folder}")
     data = [replace(one, train=_absolute(one.train), dev=_absolute(one.dev)) for one in data]
     prepared = [prepare(one, columns, seed=seed) for one in data]
-    body, _ = read_body(model, adaptation=adaptation, from_scratch=False, seed=seed)
+    body, _ = read_model(model)
+    adaptation = adapt(mode_for(body))
     examples = sum(len(one.train) for one in prepared)
     training = training_for(body, adaptation, wishes, examples=examples)
     for assignment in overrides:

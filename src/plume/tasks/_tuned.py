@@ -26,7 +26,7 @@ from plume.nn.low_rank import merge_low_rank
 from plume.static import model as word_models
 from plume.static.reading import WORDS
 from plume.static.vectors import NGrams, WordVectors
-from plume.tasks._adaptation import Adaptation
+from plume.tasks._adaptation import DROPOUT, Adaptation
 from plume.tasks._decoder_rows import decoder_start, through_decoder
 from plume.tasks._example import Example, Reading
 from plume.tasks._network import Body, TaskModel
@@ -39,7 +39,6 @@ from plume.text.tokenizer import Tokenizer
 from plume.train.evaluate import to_device
 
 TASK = "task.json"
-DROPOUT = 0.1  # while tuning, as the papers have it (BERT §A.3)
 
 
 @dataclass(frozen=True, kw_only=True)
