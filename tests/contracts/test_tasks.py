@@ -132,6 +132,8 @@ def test_tasks(family: str, task: str, base: Any, files: Path, tmp_path: Path) -
     (answer,) = tuned.predict([item])
     again = tuned.predict([item, item])
     assert same(again[0], answer) and same(again[1], answer)
+    if task == "ner":
+        assert tuned.predict(["", " "]) == [{"entities": [], "tags": []}] * 2
 
 
 @pytest.fixture(scope="session")

@@ -176,7 +176,7 @@ def start(
         seed=seed,
         **settings,
     )
-    return _run(made, prepared, folder, quiet=quiet, fresh=True)
+    return run_prepared(made, prepared, folder, quiet=quiet)
 
 
 def resume(folder: Path, *, quiet: bool = False) -> Tuned:
@@ -187,7 +187,7 @@ def resume(folder: Path, *, quiet: bool = False) -> Tuned:
     prepared = [prepare(one, seed=settings.seed) for one in settings.data]
     if (folder / DATA).exists() and read_json(folder / DATA, "what the run was fed") != _fingerprint(settings):
         raise PlumeError(f"The files that {folder} was tuned on have changed: restore them, or start a new run.")
-    return _run(settings, prepared, folder, quiet=quiet, fresh=False)
+    return run_prepared(settings, prepared, folder, quiet=quiet, fresh=False)
 
 
 def _absolute(paths: tuple[str, ...]) -> tuple[str, ...]:
@@ -243,7 +243,8 @@ def _held_out(line: Mapping[str, Any]) -> dict[str, float]:
     return {name.removeprefix("held_out/"): float(value) for name, value in line.items() if name.startswith("held_out/")}
 
 
-def _run(settings: TuneSettings, prepared: list[Prepared], folder: Path, *, quiet: bool, fresh: bool) -> Tuned:
+def run_prepared(settings: TuneSettings, prepared: list[Prepared], folder: Path, *, quiet: bool = False, fresh: bool = True) -> Tuned:
+    """Train on examples that have been read."""
     processes = Processes(choose_device(settings.device))
     quiet = quiet or not processes.first
     keep_freed_memory()

@@ -27,7 +27,9 @@ class WordQuestions(TokenQuestions):
 
     def word_values(self, table: NDArray, missing: int) -> NDArray:
         """[W] from one value a line; `missing` where nobody was asked."""
-        return np.where(self.line >= 0, table[np.maximum(self.line, 0)], missing)
+        found = np.full(len(self.line), missing, table.dtype)
+        found[self.line >= 0] = table[self.line[self.line >= 0]]
+        return found
 
 
 def ask_words(name: str, examples: Sequence[Example], coder: Coder, tags: NDArray | None) -> WordQuestions:
@@ -59,16 +61,28 @@ def ask_words(name: str, examples: Sequence[Example], coder: Coder, tags: NDArra
 
 def words_of(examples: Sequence[Example], cut: Joined) -> tuple[Array, Array, Array]:
     """Bounds by example, and where each word starts and ends in all texts put together: the file's own words, or else the tokeniser's."""
-    if all(example.words is not None for example in examples):
-        sizes = bounds(len(example.words or ()) for example in examples)
-        flat = np.fromiter(
-            chain.from_iterable(chain.from_iterable(example.words or () for example in examples)), np.int64, 2 * int(sizes[-1])
-        )
-        base = np.repeat(cut.character_bounds[:-1], np.diff(sizes))
-        return sizes, flat[0::2] + base, flat[1::2] + base
-    first = np.flatnonzero(cut.word_start)
-    last = np.append(first[1:], len(cut.ids)) - 1
-    return np.searchsorted(first, cut.token_bounds), cut.start[first], cut.end[last]
+    if not all(example.words is not None for example in examples):
+        return _own_words(cut, "".join(example.texts[0] for example in examples))
+    sizes = bounds(len(example.words or ()) for example in examples)
+    flat = np.fromiter(chain.from_iterable(chain.from_iterable(example.words or () for example in examples)), np.int64, 2 * int(sizes[-1]))
+    base = np.repeat(cut.character_bounds[:-1], np.diff(sizes))
+    return sizes, flat[0::2] + base, flat[1::2] + base
+
+
+def _own_words(cut: Joined, text: str) -> tuple[Array, Array, Array]:
+    """The tokeniser's first cut. Pieces of one character belong together; white space belongs to no word."""
+    if not len(cut.ids):
+        return np.zeros(len(cut.token_bounds), np.int64), cut.start, cut.end
+    reached = np.maximum.accumulate(cut.end)
+    begins = cut.word_start.copy()
+    begins[1:] &= cut.start[1:] >= reached[:-1]
+    first = np.flatnonzero(begins)
+    start, end = cut.start[first], reached[np.append(first[1:], len(cut.ids)) - 1]
+    inked = np.flatnonzero([not character.isspace() for character in text])
+    one, after = np.searchsorted(inked, start), np.searchsorted(inked, end)
+    there = one < after
+    start, end = inked[one[there]], inked[after[there] - 1] + 1
+    return np.searchsorted(start, cut.character_bounds), start, end
 
 
 def first_tokens(cut: Joined, start: Array, end: Array) -> Array:
