@@ -1,0 +1,193 @@
+"""Zero-shot classification: labels that nobody trained the model for, by entailment or by a cloze."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plume.core.errors import PlumeError
+from plume.tasks._blanks import language_model
+from plume.tasks._cloze import Cloze
+from plume.tasks._entailment import Entailment, find_entailment, hypotheses
+from plume.tasks._example import Example, Reading
+from plume.tasks._labelling import choose, softmax
+from plume.tasks._metrics import label_scores
+from plume.tasks._table_choice import Answer
+from plume.tasks._table_layout import find_layout
+from plume.tasks._tables import read_table
+from plume.tasks._task import DirectTask, Prediction
+from plume.tasks._tuned import TunedModel
+from plume.text.languages import language_mix
+
+Labels = str | Sequence[str] | Mapping[str, str]
+_LETTERS = 4  # that say as much as one Chinese character, roughly
+
+
+class Way(enum.StrEnum):
+    ENTAILMENT = "entailment"  # a model tuned for it judges whether the text entails a sentence with the label
+    CLOZE = "cloze"  # any model that fills blanks or reads left to right says how likely the label is in a sentence after the text
+
+
+_TEMPLATES = {
+    (Way.ENTAILMENT, False): "This text is about {}.",
+    (Way.ENTAILMENT, True): "这段文字是关于{}的。",
+    (Way.CLOZE, False): "{text} This is about ___.",
+    (Way.CLOZE, True): "{text}这是关于___的。",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ZeroShot(DirectTask):
+    """
+    >>> wordings("0=negative,1=positive")
+    {'0': 'negative', '1': 'positive'}
+    """
+
+    def predict(  # type: ignore[override]  # its options are named
+        self,
+        model: Any,
+        items: Sequence[Any],
+        *,
+        labels: Labels,
+        template: str | None = None,
+        multi_label: bool = False,
+        way: Way | str | None = None,
+        calibrate: bool = True,
+    ) -> list[Prediction]:
+        """The likeliest label of each text, and how likely all are: together one, or with `multi_label` each for itself.
+
+        `labels` may say what stands in the template for each: {"0": "negative"}, or "0=negative,1=positive". The template has {} or ___ for
+        the label; if none is given it is English or Chinese, as the text. `calibrate` (cloze): see `_by_cloze`.
+        """
+        texts, words = _texts(items), wordings(labels)
+        if len(words) < 2 and not multi_label:
+            raise PlumeError("One label alone is always the likeliest: give two or more, or ask for each by itself (multi_label).")
+        entailment = _entailment(model, None if way is None else _way(way))
+        table = np.zeros((len(texts), len(words)))
+        chinese = np.array([_is_chinese(text) for text in texts], bool)
+        for script in (False, True):
+            index = np.flatnonzero(chinese == script)
+            if len(index):
+                said = template or _TEMPLATES[Way.ENTAILMENT if entailment else Way.CLOZE, script]
+                some = [texts[place] for place in index]
+                if entailment:
+                    table[index] = _by_entailment(model, entailment, some, hypotheses(said, list(words.values())), multi_label)
+                else:
+                    cloze = Cloze(language_model(model, self.kind).abilities, said, list(words.values()))
+                    table[index] = _by_cloze(cloze, some, multi_label, calibrate)
+        return choose(list(words), table)
+
+    def evaluate(
+        self,
+        model: Any,
+        paths: Sequence[Path],
+        *,
+        labels: Labels | None = None,
+        text: str | None = None,
+        label: str | None = None,
+        **options: Any,
+    ) -> dict[str, float]:
+        """Accuracy, macro F1 and MCC on a labelled table. Without `labels` the file's own are the words; `text` and `label` name columns."""
+        files = [Path(path) for path in paths]
+        layout = find_layout(
+            files, texts=1, answer=Answer.LABEL, text_columns=() if text is None else (text,), answer_column=label
+        )  # fmt: skip
+        reading = Reading(file=files[0])
+        examples = list(read_table(files, layout, reading, answer=Answer.LABEL, labelled=True))
+        words = wordings(_own_labels(examples, files[0]) if labels is None else labels)
+        for example in examples:
+            if example.answer not in words:
+                raise PlumeError(
+                    f"{files[0]}, line {example.line}: the label '{example.answer}' is none of {', '.join(words)}. "
+                    f"Say it too: --labels {example.answer}=WORDS,…"
+                )
+        predictions = self.predict(model, [example.texts[0] for example in examples], labels=words, **options)
+        return label_scores([example.answer for example in examples], [one["label"] for one in predictions], list(words))
+
+
+TASK = ZeroShot(kind="zero-shot", title="labels that the model was not trained for, said in words", metric="accuracy")
+
+
+def wordings(labels: Labels) -> dict[str, str]:
+    """Each label's name, and what is said for it."""
+    listed = [one.strip() for one in labels.split(",")] if isinstance(labels, str) else labels
+    pairs = list(listed.items()) if isinstance(listed, Mapping) else [_named(one) for one in listed]
+    found = dict(pairs)
+    if not found or not all(name and words.strip() for name, words in pairs):
+        raise PlumeError(f"A label is empty in {str(labels)[:60]!r}: write --labels sports,politics or --labels 0=sports,1=politics.")
+    if len(found) < len(pairs) or len(set(found.values())) < len(pairs):
+        raise PlumeError(f"A label comes twice in {', '.join(name for name, _ in pairs)}: each must be said in its own words.")
+    return found
+
+
+def _own_labels(examples: Sequence[Example], file: Path) -> list[str]:
+    """A file's labels as words."""
+    found = sorted({example.answer for example in examples})
+    if numbers := [label for label in found if label.lstrip("-").isdigit()]:
+        raise PlumeError(f"{file}: the label '{numbers[0]}' says nothing to a model: put it in words, --labels {numbers[0]}=WORDS,…")
+    return found
+
+
+def _named(label: str) -> tuple[str, str]:
+    name, equals, words = label.partition("=")
+    return (name.strip(), words.strip()) if equals else (label, label)
+
+
+def _texts(items: Sequence[str]) -> list[str]:
+    texts = [items] if isinstance(items, str) else list(items)
+    for text in texts:
+        if not isinstance(text, str):
+            raise PlumeError(f"zero-shot: a text is expected, not {str(text)[:60]!r}.")
+    return texts
+
+
+def _way(way: Way | str) -> Way:
+    try:
+        return Way(way)
+    except ValueError:
+        raise PlumeError(f"There is no way '{way}' to label texts: choose {' or '.join(Way)}.") from None
+
+
+def _entailment(model: Any, way: Way | None) -> Entailment | None:
+    """How the model judges entailment, if it shall and can."""
+    found = find_entailment(model) if isinstance(model, TunedModel) and way is not Way.CLOZE else None
+    if way is Way.ENTAILMENT and found is None:
+        raise PlumeError(
+            "This model does not judge entailment: tune one on pairs with the labels entailment, neutral and contradiction "
+            "(or entailment and not_entailment), as in SICK or RTE: plume tune MODEL --task nli …"
+        )
+    return found
+
+
+def _is_chinese(text: str) -> bool:
+    mix = language_mix(text)
+    return _LETTERS * mix.han > mix.latin
+
+
+def _by_entailment(
+    tuned: TunedModel, entailment: Entailment, texts: Sequence[str], said: Sequence[str], multi_label: bool
+) -> NDArray[np.float64]:
+    """Among all labels the one that is entailed most; or each against its contradiction (as in transformers' pipeline)."""
+    logits = entailment.logits(tuned, texts, said)
+    return _sigmoid(logits[..., 0] - logits[..., 1]) if multi_label else softmax(logits[..., 0])
+
+
+def _by_cloze(cloze: Cloze, texts: Sequence[str], multi_label: bool, calibrate: bool) -> NDArray[np.float64]:
+    """Calibrated: how much likelier the text makes a label than the template alone does (domain-conditional PMI, arXiv:2104.08315).
+
+    Otherwise frequent words win whatever the text is. Each label by itself has nothing else to be held against, so there it is always done.
+    """
+    if not calibrate and not multi_label:
+        return softmax(cloze.scores(texts))
+    gain = cloze.scores(texts) - cloze.scores([""])
+    return _sigmoid(gain) if multi_label else softmax(gain)
+
+
+def _sigmoid(value: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.exp(-np.logaddexp(0, -value))
