@@ -244,6 +244,17 @@ def test_bad_data(kind: str, plume: Run, folder: Path, tmp_path: Path) -> None:
     assert not out.exists()
 
 
+def test_a_task_that_the_model_cannot_do(plume: Run, folder: Path, tmp_path: Path) -> None:
+    train = tmp_path / "train.jsonl"
+    train.write_text("".join(json.dumps({"text": text, "summary": text[:8]}) + "\n" for text, _ in sentences(20, 1)), encoding="utf-8")
+    refused(
+        plume("tune", folder / "bert", "--task", "summarisation", "--train", train, "--out", tmp_path / "out"),
+        "cannot write a text",
+        "bart",
+    )
+    assert not (tmp_path / "out").exists()
+
+
 def test_tags_that_break_bio_are_mended_and_counted(plume: Run, folder: Path, tmp_path: Path) -> None:
     dev, out = tmp_path / "dev.conll", tmp_path / "out"
     dev.write_text("my I-PER\nsister I-PER\nfinds O\n", encoding="utf-8")
@@ -279,6 +290,7 @@ def test_what_users_get_wrong(plume: Run, folder: Path, ner: Path, tmp_path: Pat
     refused(plume("tune", tmp_path / "none", *common[2:], "--out", tmp_path / "x"), "none")
     refused(plume("tune", "--resume", folder / "bert"), "run.json")
     refused(plume("tune", folder / "bert", "--resume", ner), "--resume")
+    refused(plume("tune", "--resume", ner, "--rate", "0.1"), "nothing else")
     refused(plume("predict", ner, tmp_path / "none.txt"), "no file", "none.txt")
     refused(plume("predict", ner, "a text", "--out", tmp_path / "x"), "--out")
     refused(plume("predict", ner, "a text", folder / "dev.conll"), "no file")

@@ -3,76 +3,121 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
-    from plume.static.evaluation import AnalogyResult, SimilarityResult
+    from plume.tasks._tuned import Measured
 
 
 def run(
-    model: Annotated[Path, typer.Argument(help="A run of word vectors, or a file of them: word2vec, GloVe, fastText .bin.")],
-    similarity: Annotated[list[Path] | None, typer.Option(help="A file of `word word score` lines. May be given again.")] = None,
+    model: Annotated[Path, typer.Argument(help="A tuned model; a run of word vectors, or a file of them: word2vec, GloVe, fastText .bin.")],
+    data: Annotated[list[Path] | None, typer.Option(help="A labelled file; given again: aligned files, one a column.")] = None,
+    task: Annotated[str | None, typer.Option(help="Of a model tuned for several; or one that needs no tuning: zero-shot …")] = None,
+    predictions: Annotated[Path | None, typer.Option(help="Write what was predicted beside the right answers here, as JSON lines.")] = None,
+    labels: Annotated[str | None, typer.Option(help="Zero-shot: the labels, with commas between them.  [default: the file's]")] = None,
+    template: Annotated[str | None, typer.Option(help="Zero-shot: the sentence that a label is put into.")] = None,
+    text: Annotated[str | None, typer.Option(help="Zero-shot: the column of text, by name or number.")] = None,
+    label: Annotated[str | None, typer.Option(help="Zero-shot: the column of the label.")] = None,
+    similarity: Annotated[list[Path] | None, typer.Option(help="Word vectors: a file of `word word score` lines. Repeatable.")] = None,
     analogy: Annotated[
-        list[Path] | None, typer.Option(help="A file of four words a line under `: section` lines. May be given again.")
+        list[Path] | None, typer.Option(help="Word vectors: a file of four words a line under `: section` lines. Repeatable.")
     ] = None,
-    most: Annotated[int, typer.Option(help="Look for an analogy's answer among so many of the most frequent words; 0 for all.")] = 50_000,
+    most: Annotated[int, typer.Option(help="Analogies: look among so many of the most frequent words; 0 for all.")] = 50_000,
     unseen: Annotated[bool, typer.Option("--unseen", help="fastText: make words that were never seen from their n-grams.")] = False,
+    device: Annotated[str, typer.Option(help="cpu, cuda, mps.")] = "cpu",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
-    """Measure word vectors: correlation with people's judgements of similarity, and accuracy on analogies."""
+    """Measure a model: a tuned one on a labelled file, word vectors against people's judgements of similarity and on analogies."""
+    from plume.core.errors import PlumeError
+
+    if data and (similarity or analogy):
+        raise PlumeError("--data measures a task, --similarity and --analogy word vectors: one at a time.")
+    if similarity or analogy:
+        if task or predictions or labels or template or text or label:
+            raise PlumeError("--similarity and --analogy measure word vectors: leave out what says something of a task.")
+        _word_vectors(model, similarity or [], analogy or [], most=most, unseen=unseen, as_json=as_json)
+    elif not data:
+        raise PlumeError("Nothing to measure: name a labelled file with --data; for word vectors one with --similarity or --analogy.")
+    else:
+        options = {"labels": labels, "template": template, "text": text, "label": label}
+        _task(model, data, task, predictions, options, device=device, as_json=as_json)
+
+
+def _word_vectors(model: Path, similarity: list[Path], analogy: list[Path], *, most: int, unseen: bool, as_json: bool) -> None:
+    from plume.cli._word_vector_scores import print_json, print_tables
     from plume.core.errors import PlumeError
     from plume.static import evaluation
     from plume.static.load import load_vectors
+    from plume.tasks._tuned import is_tuned
 
-    if not similarity and not analogy:
-        raise PlumeError("Nothing to measure: name a file with --similarity or --analogy.")
+    if is_tuned(model):
+        raise PlumeError(f"{model} is tuned for a task: measure it with --data FILE. --similarity and --analogy are for word vectors.")
     vectors = load_vectors(model)
     for note in vectors.notes:
         print(f"plume: {note}", file=sys.stderr)
-    pairs = [evaluation.similarity(vectors, file, unseen=unseen) for file in similarity or ()]
-    questions = [evaluation.analogy(vectors, file, most=most or None, unseen=unseen) for file in analogy or ()]
-    if as_json:
-        _json(pairs, questions)
-    else:
-        _tables(pairs, questions)
+    pairs = [evaluation.similarity(vectors, file, unseen=unseen) for file in similarity]
+    questions = [evaluation.analogy(vectors, file, most=most or None, unseen=unseen) for file in analogy]
+    (print_json if as_json else print_tables)(pairs, questions)
 
 
-def _json(pairs: list[SimilarityResult], questions: list[AnalogyResult]) -> None:
+def _task(
+    model: Path, data: list[Path], task: str | None, predictions: Path | None, options: dict[str, str | None], *, device: str, as_json: bool
+) -> None:
+    from plume import api
+    from plume.cli._direct import direct_task, listed, options_for
+    from plume.core.errors import PlumeError
+    from plume.tasks._tuned import TunedModel
+
+    direct = direct_task(model, task)
+    if direct is not None:
+        if predictions is not None:
+            raise PlumeError(f"--task {direct.kind} is measured without --predictions: 'plume predict' writes them.")
+        chosen = options_for(direct.evaluate, direct, **options | {"labels": listed(options["labels"])})
+        _show(direct.evaluate(api.load(model, device=device), data, **chosen), direct.kind, as_json=as_json)
+        return
+    if any(value is not None for value in options.values()):
+        raise PlumeError("A tuned model knows its labels and columns: --labels, --template, --text and --label are for --task zero-shot.")
+    if predictions is not None and predictions.exists():
+        raise PlumeError(f"{predictions} exists already: choose another file for --predictions.")
+    tuned: TunedModel = api.load(model, device=device)
+    measured = tuned.evaluate(data, task=task)
+    account = [*measured.reading.lines(), *(f"{count:,} {what}" for what, count in measured.notes.items() if count)]
+    if predictions is not None:
+        _write(measured, predictions)
+    _show(measured.scores, tuned.task(task).called, as_json=as_json, account=account)
+
+
+def _show(scores: dict[str, float], name: str, *, as_json: bool, account: list[str] | None = None) -> None:
     import json
 
-    def number(value: Any) -> Any:
-        return None if isinstance(value, float) and value != value else value  # JSON has no NaN
+    from plume.cli._scores import print_scores
 
-    similarities = [{name: number(value) for name, value in asdict(result).items()} for result in pairs]
-    analogies = [asdict(result) | {"accuracy": result.total.accuracy} for result in questions]
-    print(json.dumps({"similarity": similarities, "analogy": analogies}, ensure_ascii=False, indent=2))
+    if as_json:
+        print(json.dumps({"task": name, "scores": scores} | ({} if account is None else {"data": account}), ensure_ascii=False, indent=2))
+        return
+    for line in account or ():
+        print(line, file=sys.stderr)
+    print_scores(scores, title=name)
 
 
-def _tables(pairs: list[SimilarityResult], questions: list[AnalogyResult]) -> None:
-    from rich.console import Console
-    from rich.table import Table
+def _write(measured: Measured, path: Path) -> None:
+    """Each example with what is right ("gold") and what was said."""
+    from plume.core.files import write_text
+    from plume.tasks._asking import record
+    from plume.tasks._stream import json_line
 
-    console = Console(highlight=False)
-    if pairs:
-        table = Table("similarity", box=None, pad_edge=False, header_style="bold")
-        for column in ("Spearman", "Pearson", "pairs used", "left out"):
-            table.add_column(column, justify="right")
-        for pair in pairs:
-            table.add_row(pair.name, f"{pair.spearman:.4f}", f"{pair.pearson:.4f}", f"{pair.used:,}", f"{pair.pairs - pair.used:,}")
-        console.print(table)
-    for result in questions:
-        table = Table(f"analogy: {result.name}", box=None, pad_edge=False, header_style="bold")
-        for column in ("accuracy", "correct", "questions used", "left out"):
-            table.add_column(column, justify="right")
-        for section in (*result.sections, result.total):
-            share = "–" if section.accuracy is None else f"{section.accuracy:.1%}"
-            style = "bold" if section is result.total else None
-            table.add_row(section.name, share, f"{section.correct:,}", f"{section.used:,}", f"{section.left_out:,}", style=style)
-        console.print(table)
-    for name, unknown in [(result.name, result.unknown) for result in pairs] + [(result.name, result.unknown) for result in questions]:
-        if unknown:
-            console.print(f"{name}: without a vector are, among others, {', '.join(unknown)}", markup=False, soft_wrap=True)
+    told = enumerate(zip(measured.examples, measured.predictions, strict=True), 1)
+    lines = [json_line(record(one, {"gold": _plain(one.answer)} | found, number=number)) for number, (one, found) in told]
+    write_text(path, "".join(line + "\n" for line in lines))
+
+
+def _plain(answer: Any) -> Any:
+    """What JSON can hold."""
+    from dataclasses import asdict, is_dataclass
+
+    if is_dataclass(answer) and not isinstance(answer, type):
+        return asdict(answer)
+    return [_plain(one) for one in answer] if isinstance(answer, list | tuple) else answer

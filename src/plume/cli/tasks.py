@@ -2,11 +2,45 @@
 
 from __future__ import annotations
 
+from typing import Annotated
 
-def run() -> None:
-    """List what a model can be trained for: fine-tuning tasks, and the objectives of pre-training."""
+import typer
+
+
+def run(task: Annotated[str | None, typer.Argument(help="Only this one, with what can be set.")] = None) -> None:
+    """List what a model can be put to, with the metric and the files that each task reads; and the objectives of pre-training."""
+    from rich.console import Console
+    from rich.table import Table
+
     from plume.core import catalog
 
-    tasks = catalog.names("tasks")
-    print("fine-tuning tasks: " + (", ".join(tasks) if tasks else "none in this version yet"))
-    print("pre-training objectives: " + ", ".join(catalog.names("objectives")))
+    if task is not None:
+        _one(task)
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("task", "what it says", "measured by", "reads"):
+        table.add_column(column, overflow="fold")
+    for name in catalog.names("tasks"):
+        declared = catalog.load("tasks", name).TASK
+        table.add_row(name, declared.title, declared.metric, getattr(declared, "reads", ""))
+    console = Console(highlight=False, markup=False)
+    console.print(table)
+    console.print("\npre-training objectives: " + ", ".join(catalog.names("objectives")))
+
+
+def _one(name: str) -> None:
+    from plume.core import catalog
+    from plume.tasks._task import DirectTask
+
+    module = catalog.load("tasks", name)
+    declared = module.TASK
+    print((module.__doc__ or declared.title).strip())
+    print(f"\nreads: {getattr(declared, 'reads', '')}\nmeasured by: {declared.metric}")
+    if isinstance(declared, DirectTask):
+        print(f'\nneeds no tuning:\n  plume predict MODEL --task {name} "…"\n  plume eval MODEL --task {name} --data FILE')
+        return
+    print(f"\n  plume tune MODEL --task {name} --train FILE --dev FILE --out DIRECTORY")
+    fixed = {"kind", "title", "metric", "name", "labels"}
+    settable = {name: value for name, value in vars(declared).items() if name not in fixed and isinstance(value, bool | int | float | str)}
+    if settable:
+        print("\n--task-set: " + ", ".join(f"{field}={value}" for field, value in settable.items()))

@@ -23,9 +23,9 @@ from plume.hf.task_heads import labels_of
 from plume.model.checkpoint import load_weights, state_of
 from plume.model.model import Model
 from plume.nn.low_rank import merge_low_rank
-from plume.tasks._adaptation import Adaptation, Mode
+from plume.tasks._adaptation import DROPOUT, Adaptation, Mode
 from plume.tasks._task import Task
-from plume.tasks._tuned import DROPOUT, Declared, TunedModel, assemble, reading_order
+from plume.tasks._tuned import Declared, TunedModel, assemble, reading_order
 from plume.text.tokenizer import Tokenizer
 from plume.text.tokenizers import finish
 

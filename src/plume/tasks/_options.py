@@ -41,6 +41,8 @@ def start_from_options(
     **options: Any,
 ) -> Tuned:
     """`adapt`, `overrides` and `task_options` are settings by dotted path, of the adaptation, the training and the task."""
+    if options.get("answer") not in (None, "text", "head"):
+        raise PlumeError(f"--answer is text or head, not '{options['answer']}'.")
     if mode is not None and mode not in list(Mode):
         raise PlumeError(f"There is no mode '{mode}': choose {', '.join(Mode)}.")
 

@@ -15,6 +15,7 @@ from plume.tasks._table_choice import Answer, answer_candidates, is_clear, split
 from plume.tasks._table_columns import FEW, IDS, LABELS, SCORES, TEXTS, Column, is_number, rank, words_of
 from plume.tasks._table_rows import SAMPLE, Row, TableFormat, aligned_rows, filled, json_sample, sniff, table_rows, usual_width
 
+_ODD_ROWS = 3
 _ADVICE = "Name the columns, by name or by number from 1: --text COLUMN (twice for a pair) and --label COLUMN."
 _NAMES = (TEXTS, LABELS, SCORES, IDS)
 
@@ -168,7 +169,8 @@ def _width(path: Path, kind: TableFormat, header: Sequence[str], rows: Sequence[
     widths = Counter(len(row) for _, row in filled(table_rows(path, kind)))
     usual = widths.most_common(1)[0][0]
     # One in a hundred is no slip of the hand. A tab too many in a text would be one.
-    varies = min(widths) > max(needed) and 100 * (widths.total() - widths[usual]) >= widths.total()
+    odd = widths.total() - widths[usual]  # a few are mistakes, and their lines are named when they are read
+    varies = min(widths) > max(needed) and odd >= _ODD_ROWS and 100 * odd >= widths.total()
     return (min(widths) if varies else usual), varies
 
 

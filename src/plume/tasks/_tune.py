@@ -20,6 +20,7 @@ from plume.data.loader import Mixture
 from plume.model.checkpoint import WEIGHTS, load_model, load_weights, save_weights, state_of
 from plume.static.model import WordModel, is_word_model
 from plume.tasks._adaptation import Adaptation, Mode
+from plume.tasks._by_text import approach
 from plume.tasks._card import write_card
 from plume.tasks._example import Example, Reading
 from plume.tasks._network import Body
@@ -101,14 +102,14 @@ def read_body(folder: Path, *, adaptation: Adaptation, from_scratch: bool, seed:
     return body, tokenizer
 
 
-def prepare(data: TaskData, columns: Columns = Columns(), *, seed: int = 0) -> Prepared:
-    """Read a task's files; its labels and the files' layout are learned on the way."""
+def prepare(data: TaskData, columns: Columns = Columns(), *, seed: int = 0, known: bool = False) -> Prepared:
+    """Read a task's files; its labels and the files' layout are learned on the way, unless they are `known` from a run before."""
     train_paths, dev_paths = [Path(path) for path in data.train], [Path(path) for path in data.dev]
-    task = data.task.fitted(train_paths, columns)
+    task = data.task if known else data.task.fitted(train_paths, columns)
     reading = Reading(file=train_paths[0])
     train = _read(task, train_paths, reading)
     readings, notes = [reading], []
-    task = task.learned(train)
+    task = task if known else task.learned(train)
     if dev_paths:
         readings.append(Reading(file=dev_paths[0]))
         dev = _read(task, dev_paths, readings[-1])
@@ -149,17 +150,20 @@ def start(
     columns: Columns = Columns(),
     overrides: Sequence[str] = (),
     budget: str | None = None,
+    answer: str | None = None,
     quiet: bool = False,
     seed: int = 0,
     **settings: Any,
 ) -> Tuned:
-    """A new run into a directory that does not exist yet or is empty. `adapt` is told the mode that suits the model."""
+    """A new run into a directory that does not exist yet or is empty. `adapt` is told the mode that suits the model; `answer`
+    is `text` or `head`, for encoder–decoders, which can do both."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise PlumeError(f"{folder} exists already. Choose another --out, or go on with that run: plume tune --resume {folder}")
     data = [replace(one, train=_absolute(one.train), dev=_absolute(one.dev)) for one in data]
     prepared = [prepare(one, columns, seed=seed) for one in data]
-    body, _ = read_model(model)
+    body, tokenizer = read_model(model)
     adaptation = adapt(mode_for(body))
+    prepared = [replace(one, task=approach(one.task, body, tokenizer, one.train, adaptation=adaptation, by=answer)) for one in prepared]
     examples = sum(len(one.train) for one in prepared)
     training = training_for(body, adaptation, wishes, examples=examples)
     for assignment in overrides:
@@ -172,9 +176,8 @@ def start(
         adaptation=adaptation,
         training=training,
         budget=Budget(unit="steps", amount=steps) if budget is None else Budget.parse(budget),
-        measurements=min(max(round(epochs), 5), 10),
         seed=seed,
-        **settings,
+        **({"measurements": min(max(round(epochs), 5), 10)} | settings),
     )
     return run_prepared(made, prepared, folder, quiet=quiet)
 
@@ -184,7 +187,7 @@ def resume(folder: Path, *, quiet: bool = False) -> Tuned:
     settings = part_from_json(read_json(folder / RUN, "it should hold the run's settings"))
     if not isinstance(settings, TuneSettings):
         raise PlumeError(f"{folder} is no tuning run: go on with it by 'plume pretrain --resume {folder}'.")
-    prepared = [prepare(one, seed=settings.seed) for one in settings.data]
+    prepared = [prepare(one, seed=settings.seed, known=True) for one in settings.data]
     if (folder / DATA).exists() and read_json(folder / DATA, "what the run was fed") != _fingerprint(settings):
         raise PlumeError(f"The files that {folder} was tuned on have changed: restore them, or start a new run.")
     return run_prepared(settings, prepared, folder, quiet=quiet, fresh=False)

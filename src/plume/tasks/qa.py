@@ -120,7 +120,7 @@ class QuestionAnswering(Task):
         rows, context = questions.rows, questions.context
         every = np.arange(len(rows))
         place = rows.padded(np.where(rows.text == 1, rows.place, -1), every, -1)
-        scores = [rows.padded(np.ascontiguousarray(table[:, side]), every, 0) for side in (0, 1)]
+        scores: list[Any] = [rows.padded(np.ascontiguousarray(table[:, side]), every, 0) for side in (0, 1)]
         base = context.character_bounds[questions.window_example][:, None]
         found = best_answers(
             start=scores[0],

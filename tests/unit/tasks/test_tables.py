@@ -130,7 +130,7 @@ FORMATS: dict[str, tuple[list[str], Answer, str, tuple[str, ...], object]] = {
                 f"{i % 5}.250",
                 english(i),
                 english(i + 1),
-                *(["Media"] * 2 * (i > 21)),
+                *(["Media"] * 2 * (i > 20)),
             )
             for i in range(ROWS)
         ],

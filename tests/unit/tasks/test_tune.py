@@ -21,6 +21,7 @@ from plume.tasks._options import start_from_options
 from plume.tasks._settings import Wishes, epochs_for, rate_for, training_for
 from plume.tasks._tune import resume
 from plume.train import loop as loops
+from plume.train.checkpoint import checkpoints
 
 WORDS = {"warm": ("sunny", "warm"), "cold": ("rainy", "cold")}
 
@@ -60,6 +61,12 @@ def tune(model: Path, out: Path, train: str, dev: str | None = None, **options: 
     return start_from_options(model, train=train, dev=dev, out=out, **options)
 
 
+def last_weights(folder: Path) -> dict[str, torch.Tensor]:
+    """The body's after the last step, whichever measured best."""
+    state = read_weights(checkpoints(folder)[-1] / "model.safetensors")
+    return {name.removeprefix("body."): value for name, value in state.items() if name.startswith("body.")}
+
+
 def test_learns_and_keeps_the_best(model: Path, table: Any, tmp_path: Path) -> None:
     tuned = tune(model, tmp_path / "out", table(80), table(40, seed=1), epochs=10.0)
     assert tuned.scores["accuracy"] == 1.0
@@ -75,7 +82,8 @@ def test_learns_and_keeps_the_best(model: Path, table: Any, tmp_path: Path) -> N
 
 def test_stops_when_it_gets_no_better(model: Path, table: Any, tmp_path: Path) -> None:
     tuned = tune(model, tmp_path / "out", table(40), table(20, seed=1), epochs=10.0, rate=1e-9, patience=2, measurements=10)
-    assert tuned.outcome.position.spent.steps == 3 * 5  # the first measurement, and two that are no better, five steps each
+    # The first measurement, and two that are no better, five steps each (or six: a tenth is no round number).
+    assert 15 <= tuned.outcome.position.spent.steps <= 17
     assert "early: 2 measurements" in (tmp_path / "out" / "card.md").read_text()
 
 
@@ -162,14 +170,14 @@ def test_unequal_classes_are_said(model: Path, table: Any, tmp_path: Path) -> No
 
 def test_frozen_layers_stay(model: Path, table: Any, tmp_path: Path) -> None:
     tune(model, tmp_path / "out", table(40), epochs=1.0, adapt=["frozen_layers=1"])
-    before, after = plume.load(model).model.state_dict(), plume.load(tmp_path / "out").model.body.state_dict()
+    before, after = dict(plume.load(model).model.named_parameters()), last_weights(tmp_path / "out")
     changed = {name for name in before if not torch.equal(before[name], after[name])}
     assert changed and all(name.startswith(("stack.blocks.1.", "pooler")) for name in changed)
 
 
 def test_layers_learn_at_their_own_rates(model: Path, table: Any, tmp_path: Path) -> None:
-    tune(model, tmp_path / "out", table(40), epochs=1.0, overrides=["layer_decay=0.01"], dropout=None)
-    before, after = plume.load(model).model.state_dict(), plume.load(tmp_path / "out").model.body.state_dict()
+    tune(model, tmp_path / "out", table(40), epochs=1.0, overrides=["layer_decay=0.01"])
+    before, after = dict(plume.load(model).model.named_parameters()), last_weights(tmp_path / "out")
     moved = {name: float((before[name] - after[name]).abs().max()) for name in before}
     first, second = moved["stack.blocks.0.feed_forward.inner.weight"], moved["stack.blocks.1.feed_forward.inner.weight"]
     assert 0 < first < second / 20

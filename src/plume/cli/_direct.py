@@ -1,0 +1,66 @@
+"""Which task is meant: one that the model was tuned for, or one that needs no tuning."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from plume.tasks._task import DirectTask
+
+
+def direct_task(model: Path, name: str | None) -> DirectTask | None:
+    """The task of that name, if it is one that a model does without being tuned for it; None: the model must have been."""
+    from plume.core import catalog
+    from plume.core.errors import PlumeError, suggest
+    from plume.tasks._task import DirectTask
+    from plume.tasks._tuned import is_tuned, read_declaration
+
+    if not model.exists():
+        raise PlumeError(f"{model} does not exist: give a model directory.")
+    own = [task.called for task in read_declaration(model).tasks] if is_tuned(model) else []
+    if own and (name is None or name in own):
+        return None
+    if name is not None:
+        known = catalog.names("tasks")
+        if name not in known:
+            raise PlumeError(f"There is no task '{name}': {suggest(name, [*known, *own])}.")
+        task = catalog.load("tasks", name).TASK
+        if isinstance(task, DirectTask):
+            return task
+    if own:
+        raise PlumeError(f"{model} was tuned for {', '.join(own)}, not for '{name}'.")
+    raise PlumeError(
+        f"{model} is not tuned for a task. {_abilities(model)} "
+        f"Tune it: plume tune {model} --task {name or 'ner'} --train FILE --out DIRECTORY (see 'plume tasks'). "
+        "Without tuning there are --task zero-shot and --task language-modelling."
+    )
+
+
+def _abilities(model: Path) -> str:
+    """What it does as it is."""
+    from plume import api
+    from plume.model.language_model import LanguageModel
+
+    loaded = api.load(model)
+    return loaded.abilities.words() if isinstance(loaded, LanguageModel) else "It can embed, and say which words are alike."
+
+
+def listed(labels: str | None) -> list[str] | None:
+    return None if labels is None else labels.split(",")
+
+
+def options_for(call: Callable[..., Any], task: DirectTask, **options: Any) -> dict[str, Any]:
+    """Those that were given, if they are all that the task wants and nothing that it has no use for."""
+    from plume.core.errors import PlumeError
+
+    given = {name: value for name, value in options.items() if value is not None}
+    wanted = [one for one in inspect.signature(call).parameters.values() if one.kind is one.KEYWORD_ONLY]
+    known = {name for method in (task.predict, task.evaluate) for name in inspect.signature(method).parameters}
+    if missing := [one.name for one in wanted if one.default is one.empty and one.name not in given]:
+        raise PlumeError(f"--task {task.kind} needs --{missing[0]}.")
+    if unknown := [name for name in given if name not in known]:
+        raise PlumeError(f"--task {task.kind} has no use for --{unknown[0]}: leave it out.")
+    return given

@@ -1,0 +1,191 @@
+"""plume predict"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from plume.tasks._asking import Answer, Asked
+    from plume.tasks._example import Example
+
+_FILES = (".txt", ".tsv", ".csv", ".json", ".jsonl", ".conll", ".conllu", ".bio", ".bmes", ".gz")
+
+
+def run(
+    model: Annotated[Path, typer.Argument(help="The directory of a tuned model.")],
+    inputs: Annotated[
+        list[str] | None, typer.Argument(help="Texts (a tab between the two of a pair), or a file in one of the task's formats.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Of a file: write JSON lines here; on the screen without.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with --out after its last answer.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace --out.")] = False,
+    task: Annotated[str | None, typer.Option(help="Of a model tuned for several; or one that needs no tuning: zero-shot …")] = None,
+    pair: Annotated[tuple[str, str] | None, typer.Option(help="A pair of texts.")] = None,
+    question: Annotated[str | None, typer.Option(help="A question about --context.")] = None,
+    context: Annotated[str | None, typer.Option(help="The text that answers --question.")] = None,
+    labels: Annotated[str | None, typer.Option(help="Zero-shot: the labels to choose from, with commas between them.")] = None,
+    template: Annotated[str | None, typer.Option(help="Zero-shot: the sentence that a label is put into.")] = None,
+    text: Annotated[str | None, typer.Option(help="Zero-shot: the column of text in a table, by name or number.")] = None,
+    device: Annotated[str, typer.Option(help="cpu, cuda, mps.")] = "cpu",
+    as_json: Annotated[bool, typer.Option("--json", help="JSON lines also in a terminal, which else gets a short form.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no account of what was read.")] = False,
+) -> None:
+    """Answer texts, or a file of any length, as JSON lines. After Ctrl-C what is written is whole; --resume goes on."""
+    from plume import api
+    from plume.cli._direct import direct_task, listed, options_for
+    from plume.core.errors import PlumeError
+    from plume.tasks import _asking
+
+    items = _items(inputs or [], pair, question, context)
+    files = [] if items else _files(inputs or [])
+    if items and (out is not None or resume or overwrite):
+        raise PlumeError("--out, --resume and --overwrite are for a file of texts; answers to texts on the command line are printed.")
+    if out is None and (resume or overwrite):
+        raise PlumeError("--resume and --overwrite say what becomes of --out FILE, which is not given.")
+    direct = direct_task(model, task)
+    if direct is None and not (labels is template is text is None):
+        raise PlumeError("A tuned model knows its labels and columns: --labels, --template and --text are for --task zero-shot.")
+    options = {} if direct is None else options_for(direct.predict, direct, labels=listed(labels), template=template)
+    loaded = api.load(model, device=device)
+    if direct is None:
+        chosen = loaded.task(task)
+        if items:
+            pairs = getattr(getattr(chosen, "task", chosen), "texts", None) == 2  # also where the answers are written
+            _answer_items(
+                [chosen.example(_split(item) if pairs else item) for item in items],
+                lambda examples: loaded.answers(chosen, examples),
+                as_json,
+                quiet,
+            )
+            return
+        asked = _asking.ask(loaded, chosen, files)
+    else:
+        answer = _asking.directly(loaded, direct, **options)
+        if items:
+            _answer_items([_example(item) for item in items], answer, as_json, quiet)
+            return
+        asked = _asking.ask_texts(files, answer, column=text)
+    if out is None:
+        _to_screen(asked, as_json=as_json, quiet=quiet)
+    else:
+        _to_file(asked, out, resume=resume, overwrite=overwrite, quiet=quiet)
+
+
+def _items(inputs: list[str], pair: tuple[str, str] | None, question: str | None, context: str | None) -> list[Any]:
+    """What is asked on the command line itself; nothing if files are named."""
+    from plume.core.errors import PlumeError
+    from plume.data.documents import clean
+
+    if (question is None) != (context is None):
+        raise PlumeError("--question and --context go together.")
+    given: list[Any] = [] if pair is None else [tuple(map(clean, pair))]
+    if question is not None and context is not None:
+        given.append({"question": clean(question), "context": clean(context)})
+    if given and inputs:
+        raise PlumeError("Give texts, or --pair, or --question and --context.")
+    if not given and not inputs:
+        raise PlumeError("Nothing to answer: give texts, or a file.")
+    if given or any(_is_file(text) for text in inputs):
+        return given
+    if empty := next((place for place, text in enumerate(inputs, 1) if not text.strip()), 0):
+        raise PlumeError(f"Text {empty} is empty.")
+    return [_item(clean(text)) for text in inputs]
+
+
+def _item(text: str) -> Any:
+    """A text; or, for tasks that read more than that, an object with a context, as a line of their files would have it."""
+    if text.startswith("{") and '"context"' in text:
+        try:
+            return json.loads(text)
+        except json.JSONDecodeError:
+            pass
+    return text
+
+
+def _split(item: Any) -> Any:
+    """The two texts of a pair, from one argument."""
+    return tuple(item.split("\t")) if isinstance(item, str) else item
+
+
+def _example(item: Any) -> Example:
+    """Of a task that reads texts."""
+    from plume.tasks._example import Example
+
+    return Example(texts=(item,) if isinstance(item, str) else tuple(item.values() if isinstance(item, dict) else item))
+
+
+def _files(inputs: list[str]) -> list[Path]:
+    from plume.core.errors import PlumeError
+
+    if texts := [text for text in inputs if not _is_file(text)]:
+        raise PlumeError(f"'{texts[0][:60]}' is no file, and {next(text for text in inputs if _is_file(text))} is: give files or texts.")
+    return [Path(text) for text in inputs]
+
+
+def _is_file(text: str) -> bool:
+    """A name of a file, and of one that is there: a slip in a name must not be answered as if it were a text."""
+    from plume.core.errors import PlumeError
+
+    try:
+        if Path(text).is_file():
+            return True
+    except (OSError, ValueError):  # too long for a name, or a zero character
+        return False
+    if not any(sign.isspace() for sign in text) and text.lower().endswith(_FILES):
+        raise PlumeError(f"There is no file {text}. (If this is a text: put a space behind it.)")
+    return False
+
+
+def _answer_items(examples: list[Example], answer: Answer, as_json: bool, quiet: bool) -> None:
+    from plume.tasks._asking import with_texts
+
+    predictions, notes = answer(examples)
+    _print([with_texts(example, found) for example, found in zip(examples, predictions, strict=True)], as_json)
+    if not quiet:
+        _account(f"{count:,} {what}" for what, count in notes.items() if count)
+
+
+def _to_screen(asked: Asked, *, as_json: bool, quiet: bool) -> None:
+    from plume.tasks._asking import answers
+
+    for records in answers(asked):
+        _print(records, as_json)
+    if not quiet:
+        _account(asked.account())
+
+
+def _to_file(asked: Asked, out: Path, *, resume: bool, overwrite: bool, quiet: bool) -> None:
+    from plume.tasks._stream import write_answers
+
+    done = write_answers(asked, out, resume=resume, overwrite=overwrite, quiet=quiet)
+    if not quiet:
+        _account(done.account)
+    there = done.before + done.written
+    if done.stopped_by is not None:
+        how = f"{out} holds {there:,} whole answers. Go on: the same command with --resume" if there else "nothing was written"
+        print(f"stopped by {done.stopped_by}; {how}", file=sys.stderr)
+        raise SystemExit(128 + getattr(signal, done.stopped_by))
+    if not quiet:
+        before = f", after {done.before:,} that were there" if done.before else ""
+        _account([f"{done.written:,} answers{before} → {out}"])
+
+
+def _print(records: Iterable[Mapping[str, Any]], as_json: bool) -> None:
+    from plume.cli._answers import in_short
+    from plume.tasks._stream import json_line
+
+    short = sys.stdout.isatty() and not as_json
+    for record in records:
+        print(in_short(record) if short else json_line(record))
+
+
+def _account(lines: Iterable[str]) -> None:
+    for line in lines:
+        print(line, file=sys.stderr)
