@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test check check-all bench recipes-table venv clean
+.PHONY: demo test check check-all bench recipes-table tasks-table venv clean
 
 demo: .venv/.installed          ## pre-train two families on embedded text, then fill blanks and write
 	$(BIN)/python examples/demo.py --out demo
@@ -20,16 +20,23 @@ check: .venv/.development       ## style, types, import directions
 check-all: check .venv/.real    ## everything, the slow tests and those on real weights too
 	$(BIN)/python -m pytest -n 2
 
-bench: .venv/.development       ## side-by-side benchmarks; run alone on the machine. TEXT= names a corpus for those of word vectors
+bench: .venv/.real              ## side-by-side benchmarks; run alone on the machine. TEXT= a corpus for word vectors, WEIGHTS= DATA= for tasks
 	$(BIN)/python bench/pretrain.py
 	$(BIN)/python bench/families.py
 	$(BIN)/python bench/recurrent.py --threads 2
 	$(if $(TEXT),$(BIN)/python bench/static.py --corpus $(TEXT))
+	$(if $(WEIGHTS),$(BIN)/python bench/tune.py --data $(DATA) --weights $(WEIGHTS))
+	$(if $(WEIGHTS),$(BIN)/python bench/predict.py --data $(DATA) --weights $(WEIGHTS))
 
 recipes-table: .venv/.development ## train every family for the same time; writes docs/recipes.md. TEXT= PAIRS= LABELLED= EMOJI= name corpora
 	$(BIN)/python bench/recipes_table.py $(if $(TEXT),--text $(TEXT)) $(if $(PAIRS),--pairs $(PAIRS)) \
 		$(if $(LABELLED),--labelled $(LABELLED)) $(if $(EMOJI),--emoji $(EMOJI)) $(if $(BUDGET),--budget $(BUDGET)) $(FAMILIES)
 	$(BIN)/python docs/make_recipes.py
+
+tasks-table: .venv/.real          ## the tables of docs/tasks.md. DATA= the data sets, ENGLISH= CHINESE= runs of plume pretrain, WEIGHTS= a Hugging Face directory
+	$(if $(ENGLISH)$(CHINESE),$(BIN)/python bench/tasks_table.py gain --data $(DATA) $(if $(ENGLISH),--english $(ENGLISH)) $(if $(CHINESE),--chinese $(CHINESE)))
+	$(if $(WEIGHTS),$(BIN)/python bench/tasks_table.py peer --data $(DATA) --weights $(WEIGHTS))
+	$(BIN)/python docs/make_tasks.py
 
 venv: .venv/.installed          ## only set up: .venv with plume in it
 

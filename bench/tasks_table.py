@@ -82,14 +82,16 @@ def main() -> None:
 
 
 def kept() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    """Every run so far, by name."""
+    found: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8"))["runs"] if RESULTS.exists() else {}
     return found
 
 
 def keep(key: str, value: Any) -> None:
     from plume.core.files import write_json
 
-    write_json(RESULTS, kept() | {key: value})
+    about = json.loads(RESULTS.read_text(encoding="utf-8"))["about"] if RESULTS.exists() else {}
+    write_json(RESULTS, {"about": about, "runs": kept() | {key: value}})
     print(key, {name: round(number, 4) for name, number in value.items() if isinstance(number, float)}, flush=True)
 
 

@@ -8,13 +8,14 @@ from typing import Any
 
 from plume.core.errors import PlumeError
 from plume.hf.export import export
-from plume.hf.importing import import_folder
+from plume.hf.importing import import_folder, is_task_folder
 from plume.model.language_model import LanguageModel
 from plume.model.recipe import Recipe
 from plume.recipes import _catalog as catalog
 from plume.static.model import WordModel, is_word_model
 from plume.static.recipe import StaticRecipe
 from plume.tasks import _options as tuning
+from plume.tasks._exchange import export_tuned, import_tuned
 from plume.tasks._tuned import TunedModel, is_tuned
 from plume.train import pretrain as runs
 from plume.train import word_vectors
@@ -108,13 +109,18 @@ def tune(
     return TunedModel.load(out)
 
 
-def import_hf(folder: str | Path, *, out: str | Path) -> LanguageModel:
-    """A Hugging Face directory as a plume model directory."""
+def import_hf(folder: str | Path, *, out: str | Path) -> LanguageModel | TunedModel:
+    """A Hugging Face directory as a plume model directory; one with a task's head as a tuned model."""
+    if is_task_folder(Path(folder)):
+        return import_tuned(Path(folder), Path(out))
     imported = import_folder(Path(folder), Path(out))
     return LanguageModel(imported.model, imported.tokenizer)
 
 
-def export_hf(folder: str | Path, *, out: str | Path) -> None:
-    """A plume model directory as a Hugging Face directory."""
+def export_hf(folder: str | Path, *, out: str | Path, task: str | None = None) -> None:
+    """A plume model directory as a Hugging Face directory; a tuned one with the head of its task, or of the one that is named."""
     model = load(folder)
+    if isinstance(model, TunedModel):
+        export_tuned(model, Path(out), task=task)
+        return
     export(model.model, model.tokenizer, Path(out))

@@ -18,13 +18,15 @@ def run(
             "[default: hf; of word vectors by the file's name]"
         ),
     ] = None,
+    task: Annotated[str | None, typer.Option(help="Of a model tuned for several tasks, the one whose head goes along.")] = None,
 ) -> None:
     """Write a model for other tools."""
     import plume
     from plume.core.errors import PlumeError, suggest
     from plume.static.model import is_word_model
+    from plume.tasks._tuned import is_tuned
 
-    if is_word_model(model):
+    if is_word_model(model) and not is_tuned(model):
         from plume.static.exchange import export_vectors
 
         print(f"{out}: {export_vectors(model, out, to=to)}")
@@ -32,5 +34,5 @@ def run(
     if to not in (None, "hf"):
         assert to is not None
         raise PlumeError(f"There is no export format '{to}': {suggest(to, ['hf'])}.")
-    plume.export_hf(model, out=out)
+    plume.export_hf(model, out=out, task=task)
     print(f"{out}: load it with transformers.AutoModel.from_pretrained('{out}')")

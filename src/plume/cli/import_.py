@@ -14,7 +14,7 @@ def run(
     ],
     out: Annotated[Path, typer.Option(help="The model directory to make.")],
 ) -> None:
-    """Make a plume model of a Hugging Face directory, or of a file of word vectors."""
+    """Make a plume model of a Hugging Face directory, with the head of a task if it has one, or of a file of word vectors."""
     if folder.is_file():
         from plume.static.exchange import import_vectors
 
@@ -23,8 +23,15 @@ def run(
             print(note)
         print(f"{out}: {len(made.vectors):,} words × {made.vectors.dimension}")
         return
-    from plume.hf.importing import import_folder
+    from plume.hf.importing import import_folder, is_task_folder
 
+    if is_task_folder(folder):
+        from plume.tasks._exchange import import_tuned
+
+        task = import_tuned(folder, out).task()
+        labels = f", labels {', '.join(task.labels[:12])}{' …' if len(task.labels) > 12 else ''}" if task.labels else ""
+        print(f"{out}: tuned for {task.called}{labels} (read {out / 'card.md'})")
+        return
     imported = import_folder(folder, out)
     recipe = imported.model.recipe
     parameters = sum(parameter.numel() for parameter in imported.model.parameters())

@@ -17,6 +17,7 @@ from plume.heads.answer_span import AnswerSpan
 from plume.heads.head import Head
 from plume.heads.sentence_classification import Choice, MultiLabelClassification, SentenceClassification, SentenceRegression
 from plume.heads.token_labelling import TokenLabelling
+from plume.hf.export import export
 from plume.hf.importing import Imported, check_free, read_folder
 from plume.hf.task_export import Tuned, export_task
 from plume.hf.task_heads import labels_of
@@ -26,6 +27,7 @@ from plume.nn.low_rank import merge_low_rank
 from plume.tasks._adaptation import DROPOUT, Adaptation, Mode
 from plume.tasks._task import Task
 from plume.tasks._tuned import Declared, TunedModel, assemble, reading_order
+from plume.tasks._written import WrittenTask
 from plume.text.tokenizer import Tokenizer
 from plume.text.tokenizers import finish
 
@@ -121,6 +123,9 @@ def export_tuned(tuned: TunedModel, out: Path, *, task: str | None = None) -> st
     if model.adaptation.mode is Mode.ADAPTERS:
         body = copy.deepcopy(body)
         merge_low_rank(body)
+    if isinstance(chosen, WrittenTask):  # what it writes with is the model's own head
+        export(body, tuned.tokenizer, out)
+        return "the class of its language model"
     dropout = DROPOUT if tuned.declared.adaptation.dropout is None else tuned.declared.adaptation.dropout
     part = chosen.head(body.recipe.classifier, dropout=dropout)
     own = f"heads.{chosen.called}."

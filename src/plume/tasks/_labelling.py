@@ -38,8 +38,9 @@ class TextTask(Task):
         return replace(self, layout=found, texts=len(found.texts))
 
     def read(self, paths: Sequence[Path], reading: Reading, *, labelled: bool) -> Iterator[Example]:
-        assert self.layout is not None, "a task is fitted to its training file before it reads"
-        return read_table(paths, self.layout, reading, answer=self.answer, labelled=labelled)
+        # A head that was imported has seen no training file of ours: then each file is looked at for itself.
+        layout = self.layout or find_layout(paths, texts=self.texts, answer=self.answer if labelled else None)
+        return read_table(paths, layout, reading, answer=self.answer, labelled=labelled)
 
     def example(self, item: Any) -> Example:
         example = super().example(item)

@@ -1,0 +1,78 @@
+"""Writes docs/tasks.md from docs/tasks.json, which bench/tasks_table.py measures.
+
+python docs/make_tasks.py
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from plume.core.files import write_text
+from plume.tasks._metrics import confidence_interval
+from plume.tasks._options import named
+from plume.train.card import table
+
+HERE = Path(__file__).parent
+SIDES = {"gain": ("pretrained", "scratch"), "peer": ("plume", "transformers")}
+
+TEXT = """# Tasks, measured
+
+What each task reads, predicts and measures is on its own page: [tasks/](tasks/index.md). Here are two tables on real data; docs/tasks.json holds every
+single figure. Intervals are 95% (Student's t) over {seeds} seeds: with so few they are wide, and honest. `make tasks-table` says how to measure them again.
+
+## What pre-training brings
+
+A BERT of plume's own, pre-trained for {budget} on two cores on the corpus of its language, tuned by `plume tune` with its defaults, against the same command
+with `--from-scratch`: the same network, tokeniser, data, steps and rate, without the pre-trained weights. The score is the best on the dev file over the run, for both.
+{models}
+
+{gain}
+
+## Beside transformers
+
+The real weights of all-MiniLM-L6-v2, tuned by plume and by a plain loop over transformers (`bench/_transformers_tasks.py`): the same examples, {steps} steps, batch
+32, rate 1e-4 with a tenth of warm-up, dropout 0.1. Measured after the last step. The two draw their batches and dropout differently, so single runs differ.
+
+{peer}
+"""
+
+
+def main() -> None:
+    kept: dict[str, Any] = json.loads((HERE / "tasks.json").read_text(encoding="utf-8"))
+    runs: dict[tuple[str, str, str], dict[str, list[dict[str, float]]]] = defaultdict(lambda: defaultdict(list))
+    for key, scores in sorted(kept["runs"].items()):
+        which, name, task, side, _ = key.split("/")
+        runs[which, name, task][side].append(scores)
+    about = kept["about"]
+    text = TEXT.format(
+        seeds=about["seeds"],
+        budget=about["budget"],
+        models=about["models"],
+        steps=about["steps"],
+        gain=rows("gain", runs),
+        peer=rows("peer", runs),
+    )
+    write_text(HERE / "tasks.md", text)
+
+
+def rows(which: str, runs: Any) -> str:
+    made = []
+    for (table_of, name, task), sides in runs.items():
+        if table_of != which:
+            continue
+        metric = named(task).metric
+        found = [[run[metric] for run in sides[side]] for side in SIDES[which]]
+        (one, wide), (other, narrow) = (confidence_interval(values) for values in found)
+        apart = "yes" if abs(one - other) > wide + narrow else "no"
+        seconds = [sum(run["seconds"] for run in sides[side]) / len(sides[side]) for side in SIDES[which]]
+        made.append(
+            (name, task, metric, f"{one:.3f} ± {wide:.3f}", f"{other:.3f} ± {narrow:.3f}", apart, f"{seconds[0]:.0f} / {seconds[1]:.0f}")
+        )
+    return table(("data", "task", "measure", *SIDES[which], "intervals apart", "seconds"), made)
+
+
+if __name__ == "__main__":
+    main()
