@@ -22,7 +22,7 @@ def run(task: Annotated[str | None, typer.Argument(help="Only this one, with wha
         table.add_column(column, overflow="fold")
     for name in catalog.names("tasks"):
         declared = catalog.load("tasks", name).TASK
-        table.add_row(name, declared.title, declared.metric, getattr(declared, "reads", ""))
+        table.add_row(name, declared.title, declared.metric, declared.reads)
     console = Console(highlight=False, markup=False)
     console.print(table)
     console.print("\npre-training objectives: " + ", ".join(catalog.names("objectives")))

@@ -28,6 +28,7 @@ class TextTask(Task):
     """Texts or pairs of them in a table, with an answer each."""
 
     answer: ClassVar[Answer] = Answer.LABEL
+    reads: ClassVar[str] = "TSV, CSV, JSONL; aligned files"
 
     texts: int | None = None  # a row; None: as the training file has it
     layout: TableLayout | None = None
@@ -117,7 +118,8 @@ def lay_out_texts(texts: Sequence[tuple[str, ...]], coder: Coder) -> tuple[Rows,
     stretches = [whole(coder.cut([row[place] for row in texts])) for place in range(count)]
     sizes = np.stack([stretch.end - stretch.begin for stretch in stretches]).sum(0)
     kept = [shortened(stretches[0], room)] if count == 1 else shortened_pair(stretches[0], stretches[1], room)
-    return coder.lay_out(*kept), Counter({f"texts cut to {coder.length} tokens": int((sizes > room).sum())})
+    cut = sizes > room
+    return replace(coder.lay_out(*kept), cut=cut), Counter({f"texts cut to {coder.length} tokens": int(cut.sum())})
 
 
 def choose(labels: Sequence[str], probability: NDArray) -> list[Prediction]:

@@ -12,15 +12,19 @@ from plume.core.errors import PlumeError
 from plume.core.part import replace
 from plume.tasks._adaptation import Adaptation, Mode
 from plume.tasks._settings import TaskData, Wishes
-from plume.tasks._task import Columns, Task
+from plume.tasks._task import Columns, DirectTask, Task
 from plume.tasks._tune import Tuned, start
+from plume.train.budget import Budget
+from plume.train.device import Precision
 
 Paths = str | Path | Sequence[str | Path] | None
 
 
 def named(kind: str) -> Task:
     """The task that a user named: its file's declaration."""
-    task: Task = catalog.load("tasks", kind.replace("_", "-")).TASK
+    task: Task | DirectTask = catalog.load("tasks", kind.replace("_", "-")).TASK
+    if isinstance(task, DirectTask):
+        raise PlumeError(f"{kind} needs no tuning: plume predict MODEL --task {kind}, plume eval MODEL --task {kind} --data FILE.")
     return task
 
 
@@ -53,6 +57,12 @@ def start_from_options(
         return made
 
     data = [_with(one, task_options) for one in _data(task, train, dev)]
+    if (precision := options.get("precision")) is not None:
+        if precision not in list(Precision):
+            raise PlumeError(f"There is no precision '{precision}': choose {', '.join(Precision)}.")
+        options["precision"] = Precision(precision)
+    if options.get("save_every") is not None:
+        options["save_every"] = Budget.parse(options["save_every"])
     wishes = Wishes(**{field.name: options.pop(field.name) for field in fields(Wishes) if field.name in options})
     columns = Columns(texts=(text,) if isinstance(text, str) else tuple(text), answer=label)
     return start(

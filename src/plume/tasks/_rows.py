@@ -37,6 +37,7 @@ class Rows:
     bounds: Array  # [R + 1]
     pad: int = 0
     unseen: tuple[str, ...] = ()  # words whose ids stand behind the vocabulary
+    cut: NDArray[np.bool_] | None = None  # [R] rows that do not hold all of their text; None: every row does
 
     def __len__(self) -> int:
         return len(self.bounds) - 1

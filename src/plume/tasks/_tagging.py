@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,8 @@ class Kind(enum.StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Tagging(Task):
+    reads: ClassVar[str] = "CoNLL columns (BIO, BIOES, IO); JSONL with spans"
+
     tags: Kind = Kind.ENTITIES
     crf: bool = False  # labels of a sentence are chosen together
     column: int = -1  # of the tag in CoNLL files, from 1; -1: the last
@@ -56,12 +58,18 @@ class Tagging(Task):
 
     def read(self, paths: Sequence[Path], reading: Reading, *, labelled: bool) -> Iterator[Example]:
         path = paths[0]
-        if looks_like_conll(path):
+        if looks_like_conll(path) or (labelled and self.conll is not None and not _is_json(path)):
             conll = self.conll or find_conll(path, plain=self.tags is Kind.PLAIN, column=self.column)
             return read_conll(path, reading, labelled=labelled, conll=conll)
         if self.tags is Kind.WORDS:
             return read_segmented(path, reading, labelled=labelled)
         return read_spans(path, reading, labelled=labelled) if labelled or _is_json(path) else _read_texts(path, reading)
+
+    def example(self, item: Any) -> Example:
+        example = super().example(item)
+        if len(example.texts) != 1:
+            raise PlumeError(f"{self.called} reads one text, and was given {len(example.texts)}: {str(item)[:60]!r}.")
+        return example
 
     def learned(self, examples: Sequence[Example]) -> Self:
         if self.tags is Kind.PLAIN:

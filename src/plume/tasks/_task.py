@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from plume.core.errors import PlumeError
 from plume.core.part import Part
@@ -37,6 +37,8 @@ class Task(Part):
     name: str = ""  # among several on one body; empty: the kind
     labels: tuple[str, ...] = ()
 
+    reads: ClassVar[str] = ""  # the formats of its files, in words
+
     @property
     def called(self) -> str:
         return self.name or self.kind
@@ -59,7 +61,7 @@ class Task(Part):
 
     def example(self, item: Any) -> Example:
         """What a caller in Python hands over: a text, a pair of texts, or what the task says."""
-        texts = (item,) if isinstance(item, str) else tuple(item)
+        texts = (item,) if isinstance(item, str | dict) else tuple(item)
         if not all(isinstance(text, str) for text in texts):
             raise PlumeError(f"{self.called}: a text or a pair of texts is expected, not {str(item)[:60]!r}.")
         return Example(texts=texts)
@@ -100,6 +102,8 @@ class DirectTask(Part):
     kind: str
     title: str
     metric: str
+
+    reads: ClassVar[str] = "plain lines"
 
     def predict(self, model: Any, items: Sequence[Any], **options: Any) -> list[Prediction]:
         """`model` is what `plume.load` returns."""

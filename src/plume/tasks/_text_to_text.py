@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from plume.core.errors import PlumeError
 from plume.core.part import replace
@@ -22,6 +22,8 @@ from plume.tasks._written import TextQuestions, WrittenTask
 
 @dataclass(frozen=True, kw_only=True)
 class TextToText(WrittenTask):
+    reads: ClassVar[str] = "JSONL; two aligned files"
+
     prefix: str = ""  # before every text that is read ("summarize: "), as a T5 that learned several tasks wants it (arXiv:1910.10683 §2.4)
     beams: int = 1  # 1: the likeliest token each time
     fields: tuple[str, str] | None = None  # of source and target, where the user named them

@@ -50,6 +50,7 @@ from plume.train.progress import Progress
 from plume.train.settings import RUN, save_settings
 
 BEST, BEST_SCORE = Path("train") / "best.safetensors", Path("train") / "best.json"
+_REHEARSED = 8  # dev examples that are measured before a run begins
 _HELD_OUT = 1000  # examples at most, where no dev file is given
 _POWER = 0.75  # of a task's size, in how often it gets its turn (BAM, arXiv:1907.04829 §4.1)
 
@@ -184,6 +185,8 @@ def start(
 
 def resume(folder: Path, *, quiet: bool = False) -> Tuned:
     """Go on from the last checkpoint."""
+    if not (folder / RUN).exists():
+        raise PlumeError(f"{folder} holds no run to resume: there is no {RUN} in it.")
     settings = part_from_json(read_json(folder / RUN, "it should hold the run's settings"))
     if not isinstance(settings, TuneSettings):
         raise PlumeError(f"{folder} is no tuning run: go on with it by 'plume pretrain --resume {folder}'.")
@@ -207,7 +210,11 @@ class Best:
 
     def __init__(self, tuned: TunedModel, prepared: Sequence[Prepared], settings: TuneSettings, folder: Path, *, write: bool) -> None:
         self.tuned, self.prepared, self.settings, self.folder, self.write = tuned, prepared, settings, folder, write
-        lines = [_held_out(line) for line in read_metrics(folder)]  # of a run that goes on
+        self.history: list[float] = []
+
+    def recall(self) -> None:
+        """What a run that goes on has measured before."""
+        lines = [_held_out(line) for line in read_metrics(self.folder)]
         self.history = [self.main(scores) for scores in lines if scores]
 
     def measure(self, spent: Spent) -> dict[str, float]:
@@ -223,15 +230,29 @@ class Best:
             save_weights(self.folder / BEST, state_of(model))
             write_json(self.folder / BEST_SCORE, {"step": spent.steps, "main": main, "scores": found})
         self.history.append(main)
-        return {name: value for name, value in found.items() if "/" not in name}  # those of single classes are in best.json and the card
+        # Those of single classes are in best.json and the card, but for one that decides.
+        return {name: value for name, value in found.items() if "/" not in name or name in self.deciding}
 
     def main(self, scores: Mapping[str, float]) -> float:
         """What decides: the mean over the tasks of the metric that each goes by."""
-        names = [self._prefix(one.task) + (self.settings.metric or one.task.metric) for one in self.prepared]
-        for name in names:
+        for name in self.deciding:
             if name not in scores:
                 raise PlumeError(f"'{name}' is not measured here: choose --metric from {', '.join(scores)}.")
-        return sum(scores[name] for name in names) / len(names)
+        return sum(scores[name] for name in self.deciding) / len(self.deciding)
+
+    @property
+    def deciding(self) -> list[str]:
+        return [self._prefix(one.task) + (self.settings.metric or one.task.metric) for one in self.prepared]
+
+    def rehearse(self) -> None:
+        """Measure a few examples, so that what cannot be measured is known before anything is trained or written."""
+        few = {
+            self._prefix(one.task) + name: value
+            for one in self.prepared
+            for name, value in self.tuned.measure(one.task, one.dev[:_REHEARSED], one.readings[-1]).scores.items()
+        }
+        if self.settings.metric is None or "/" not in self.settings.metric:  # a class may not be among the few
+            self.main(few)
 
     def _prefix(self, task: Task) -> str:
         return f"{task.called}." if len(self.prepared) > 1 else ""
@@ -266,6 +287,8 @@ def run_prepared(settings: TuneSettings, prepared: list[Prepared], folder: Path,
         task.begin(model.head(task.called))
     model = model.to(processes.device)
     tuned = TunedModel(model, tokenizer, declared)
+    best = Best(tuned, prepared, settings, folder, write=processes.first)
+    best.rehearse()
     model.train()
     made = [_questions(one, tuned) for one in prepared]
     mixture = Mixture(
@@ -283,7 +306,7 @@ def run_prepared(settings: TuneSettings, prepared: list[Prepared], folder: Path,
     found = [] if fresh else checkpoints(folder)
     position = load_checkpoint(found[-1], model, optimiser) if found else Position(cursors=mixture.start())
     log = MetricsLog(folder, resumed_at=position.spent.steps, tensorboard=settings.tensorboard) if processes.first else None
-    best = Best(tuned, prepared, settings, folder, write=processes.first)
+    best.recall()
     with Progress(budget=settings.budget, entropy=0.0, trivial={}, quiet=quiet, start=position.spent) as progress:
         for line in _opening(settings, prepared, model, [notes for _, notes in made]):
             progress.say(line)

@@ -122,8 +122,8 @@ class TunedModel:
         if isinstance(task, WrittenTask):
             assert isinstance(questions, TextQuestions)
             answers, more = task.respond(self.model.body, coder, questions, examples)
-            return answers, notes + more
-        return task.answers(self.table(questions), questions, examples), notes
+            return mark_cut(answers, questions), notes + more
+        return mark_cut(task.answers(self.table(questions), questions, examples), questions), notes
 
     def coder(self) -> Coder:
         return coder_for(self.model.body, self.tokenizer, length=self.declared.length)
@@ -164,6 +164,14 @@ class TunedModel:
         load_weights(model, state, folder / WEIGHTS)
         merge_low_rank(model.body)  # the same numbers, without the detour
         return cls(model.to(device), tokenizer, declared)
+
+
+def mark_cut(predictions: list[Prediction], questions: Questions) -> list[Prediction]:
+    """An answer to a text of which only the beginning was read says so."""
+    if questions.rows.cut is not None:
+        for number in np.flatnonzero(np.logical_or.reduceat(questions.rows.cut, questions.groups[:-1])).tolist():
+            predictions[number]["cut"] = True
+    return predictions
 
 
 def is_tuned(folder: Path) -> bool:

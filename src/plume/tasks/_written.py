@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -103,7 +103,7 @@ class WrittenTask(Task):
     def questions(self, examples: Sequence[Example], coder: Coder) -> tuple[TextQuestions, Counter[str]]:
         way, room = self.writes, self.writes.room(coder, self.most(coder))
         read = whole(coder.cut([self.source(example) for example in examples]))
-        rows = way.lay_out(shortened(read, room), coder)
+        rows = replace(way.lay_out(shortened(read, room), coder), cut=read.end - read.begin > room)
         notes = Counter({f"texts cut to {room} tokens": int((read.end - read.begin > room).sum())})
         if any(example.answer is None for example in examples):
             targets = _rows(np.zeros(0, np.int64), np.zeros(len(examples), np.int64), coder.tokenizer.pad)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -26,6 +26,8 @@ from plume.text.pieces import bounds
 @dataclass(frozen=True, kw_only=True)
 class MultipleChoice(Task):
     """Each choice is read with the context; one score each (GPT §3.3)."""
+
+    reads: ClassVar[str] = "JSONL: context, choices, answer"
 
     def read(self, paths: Sequence[Path], reading: Reading, *, labelled: bool) -> Iterator[Example]:
         return read_choices(paths[0], reading, labelled=labelled)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,8 @@ class ContextQuestions(SpanQuestions):
 @dataclass(frozen=True, kw_only=True)
 class QuestionAnswering(Task):
     """A long context is read in windows that overlap (BERT's run_squad)."""
+
+    reads: ClassVar[str] = "SQuAD, CMRC and DRCD JSON; JSONL"
 
     longest_question: int = 64  # tokens
     longest_answer: int = 30

@@ -89,7 +89,7 @@ def test_stops_when_it_gets_no_better(model: Path, table: Any, tmp_path: Path) -
 
 def test_a_killed_run_goes_on_to_the_same_bits(model: Path, table: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     train, dev = table(80), table(40, seed=1)
-    options: dict[str, Any] = {"save_every": plume.train.budget.Budget(unit="steps", amount=7.0), "epochs": 3.0, "patience": 99}
+    options: dict[str, Any] = {"save_every": "7steps", "epochs": 3.0, "patience": 99}
     tune(model, tmp_path / "whole", train, dev, **options)
     step = loops.Loop._step
 
