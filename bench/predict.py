@@ -45,7 +45,7 @@ def make_models(weights: Path, folder: Path) -> None:
     import torch
     from transformers import AutoTokenizer
 
-    from plume.tasks._exchange import import_tuned
+    from plume.tuning.exchange import import_tuned
 
     for task, labels in LABELS.items():
         torch.manual_seed(1)

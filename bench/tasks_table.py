@@ -96,7 +96,7 @@ def keep(key: str, value: Any) -> None:
 
 
 def gain(one: Set, model: Path, data: Path, *, seed: int, scratch: bool) -> None:
-    from plume.tasks._options import start_from_options
+    from plume.tuning.options import start_from_options
 
     key = f"gain/{one.name}/{one.task}/{'scratch' if scratch else 'pretrained'}/{seed}"
     if key in kept():
@@ -114,9 +114,9 @@ def gain(one: Set, model: Path, data: Path, *, seed: int, scratch: bool) -> None
 def peer(one: Set, weights: Path, data: Path, count: int, *, seed: int) -> None:
     """Both sides see the same examples and are measured after the last step, whatever came before."""
     from plume.hf.importing import import_folder
-    from plume.tasks._options import named
-    from plume.tasks._settings import TaskData
-    from plume.tasks._tune import prepare
+    from plume.tuning.options import named
+    from plume.tuning.settings import TaskData
+    from plume.tuning.tune import prepare
 
     key = f"peer/{one.name}/{one.task}/{{}}/{seed}"
     if all(key.format(side) in kept() for side in ("plume", "transformers")):
@@ -137,9 +137,9 @@ def _ours(prepared: Any, train: list[Any], folder: Path, seed: int) -> dict[str,
     from plume.core.part import replace
     from plume.model.recipe import Training
     from plume.model.schedule import Linear
-    from plume.tasks._settings import TaskData, TuneSettings
-    from plume.tasks._tune import run_prepared
     from plume.train.budget import Budget
+    from plume.tuning.settings import TaskData, TuneSettings
+    from plume.tuning.tune import run_prepared
 
     training = Training(length=PEER_LENGTH, batch=PEER_BATCH, peak=PEER_RATE, schedule=Linear(warmup=0.1))
     settings = TuneSettings(

@@ -29,9 +29,9 @@ BATCH, RATE, LENGTH = 32, 1e-4, 128
 def prepared(case: str, data: Path, steps: int) -> Any:
     """The first examples, enough for the steps; a few to measure on, because there must be some."""
     from plume.core.part import replace
-    from plume.tasks._options import named
-    from plume.tasks._settings import TaskData
-    from plume.tasks._tune import prepare
+    from plume.tuning.options import named
+    from plume.tuning.settings import TaskData
+    from plume.tuning.tune import prepare
 
     task, train, dev = CASES[case]
     found = prepare(TaskData(task=named(task), train=(str(data / train),), dev=(str(data / dev),)))
@@ -42,9 +42,9 @@ def ours(case: str, weights: Path, data: Path, steps: int) -> float:
     from plume.hf.importing import import_folder
     from plume.model.recipe import Training
     from plume.model.schedule import Linear
-    from plume.tasks._settings import TaskData, TuneSettings
-    from plume.tasks._tune import run_prepared
     from plume.train.budget import Budget
+    from plume.tuning.settings import TaskData, TuneSettings
+    from plume.tuning.tune import run_prepared
 
     ready = prepared(case, data, steps)
     with tempfile.TemporaryDirectory() as folder:

@@ -14,13 +14,13 @@ from plume.model.recipe import Recipe
 from plume.recipes import _catalog as catalog
 from plume.static.model import WordModel, is_word_model
 from plume.static.recipe import StaticRecipe
-from plume.tasks import _options as tuning
-from plume.tasks._exchange import export_tuned, import_tuned
-from plume.tasks._tuned import TunedModel, is_tuned
 from plume.train import pretrain as runs
 from plume.train import word_vectors
 from plume.train.budget import Budget
 from plume.train.settings import WordSettings, declared, make_settings, make_word_settings, read_settings
+from plume.tuning import options as tuning
+from plume.tuning.exchange import export_tuned, import_tuned
+from plume.tuning.tuned import TunedModel, is_tuned
 
 recipe = catalog.declaration
 

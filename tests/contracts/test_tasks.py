@@ -14,8 +14,8 @@ import torch
 import plume
 from plume.model.checkpoint import save_model
 from plume.recipes import _catalog as catalog
-from plume.tasks._options import start_from_options
-from plume.tasks._tuned import TunedModel
+from plume.tuning.options import start_from_options
+from plume.tuning.tuned import TunedModel
 
 FAMILIES = catalog.networks()
 ENCODERS = ("bert", "roberta", "albert", "electra", "xlnet", "gpt2", "elmo", "t5")

@@ -15,7 +15,7 @@ import pytest
 
 import plume as library
 from plume.model.checkpoint import save_model
-from plume.tasks._options import start_from_options
+from plume.tuning.options import start_from_options
 
 Run = Callable[..., Any]
 PEOPLE, PLACES = ("the old captain", "my sister", "老师"), ("the lighthouse", "图书馆")

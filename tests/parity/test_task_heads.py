@@ -31,12 +31,12 @@ from plume.model.encoder_decoder import EncoderDecoderModel
 from plume.model.task_head import TaskHead
 from plume.recipes import _catalog as catalog
 from plume.tasks import classification, multi_label, multiple_choice, ner, pos, qa, regression, similarity
-from plume.tasks._adaptation import Adaptation, Mode
-from plume.tasks._decoder_rows import through_decoder
-from plume.tasks._exchange import export_tuned, import_tuned, task_of
-from plume.tasks._network import TaskModel
-from plume.tasks._task import Task
-from plume.tasks._tuned import Declared, TunedModel, assemble, reading_order
+from plume.tuning.adaptation import Adaptation, Mode
+from plume.tuning.decoder_rows import through_decoder
+from plume.tuning.exchange import export_tuned, import_tuned, task_of
+from plume.tuning.network import TaskModel
+from plume.tuning.task import Task
+from plume.tuning.tuned import Declared, TunedModel, assemble, reading_order
 
 TOLERANCE = 1e-9
 VOCABULARY, TIME, CHOICES = 60, 12, 3

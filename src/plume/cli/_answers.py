@@ -40,7 +40,7 @@ def _found(record: Mapping[str, Any], text: str) -> str:
         case {"score": float() as score}:
             return f"{score:.4f}  {text}"
         case _:
-            from plume.tasks._stream import json_line
+            from plume.tuning.stream import json_line
 
             return json_line(record)
 

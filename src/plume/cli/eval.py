@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from plume.tasks._tuned import Measured
+    from plume.tuning.tuned import Measured
 
 
 def run(
@@ -51,7 +51,7 @@ def _word_vectors(model: Path, similarity: list[Path], analogy: list[Path], *, m
     from plume.core.errors import PlumeError
     from plume.static import evaluation
     from plume.static.load import load_vectors
-    from plume.tasks._tuned import is_tuned
+    from plume.tuning.tuned import is_tuned
 
     if is_tuned(model):
         raise PlumeError(f"{model} is tuned for a task: measure it with --data FILE. --similarity and --analogy are for word vectors.")
@@ -69,7 +69,7 @@ def _task(
     from plume import api
     from plume.cli._direct import direct_task, listed, options_for
     from plume.core.errors import PlumeError
-    from plume.tasks._tuned import TunedModel
+    from plume.tuning.tuned import TunedModel
 
     direct = direct_task(model, task)
     if direct is not None:
@@ -106,8 +106,8 @@ def _show(scores: dict[str, float], name: str, *, as_json: bool, account: list[s
 def _write(measured: Measured, path: Path) -> None:
     """Each example with what is right ("gold") and what was said."""
     from plume.core.files import write_text
-    from plume.tasks._asking import record
-    from plume.tasks._stream import json_line
+    from plume.tuning.asking import record
+    from plume.tuning.stream import json_line
 
     told = enumerate(zip(measured.examples, measured.predictions, strict=True), 1)
     lines = [json_line(record(one, {"gold": _plain(one.answer)} | found, number=number)) for number, (one, found) in told]

@@ -26,7 +26,7 @@ def run(
     from plume.hf.importing import import_folder, is_task_folder
 
     if is_task_folder(folder):
-        from plume.tasks._exchange import import_tuned
+        from plume.tuning.exchange import import_tuned
 
         task = import_tuned(folder, out).task()
         labels = f", labels {', '.join(task.labels[:12])}{' …' if len(task.labels) > 12 else ''}" if task.labels else ""

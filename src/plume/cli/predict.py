@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from plume.tasks._asking import Answer, Asked
-    from plume.tasks._example import Example
+    from plume.readers.example import Example
+    from plume.tuning.asking import Answer, Asked
 
 _FILES = (".txt", ".tsv", ".csv", ".json", ".jsonl", ".conll", ".conllu", ".bio", ".bmes", ".gz")
 
@@ -41,7 +41,7 @@ def run(
     from plume import api
     from plume.cli._direct import direct_task, listed, options_for
     from plume.core.errors import PlumeError
-    from plume.tasks import _asking
+    from plume.tuning import asking
 
     items = _items(inputs or [], pair, question, context)
     files = [] if items else _files(inputs or [])
@@ -65,13 +65,13 @@ def run(
                 quiet,
             )
             return
-        asked = _asking.ask(loaded, chosen, files)
+        asked = asking.ask(loaded, chosen, files)
     else:
-        answer = _asking.directly(loaded, direct, **options)
+        answer = asking.directly(loaded, direct, **options)
         if items:
             _answer_items([_example(item) for item in items], answer, as_json, quiet)
             return
-        asked = _asking.ask_texts(files, answer, column=text)
+        asked = asking.ask_texts(files, answer, column=text)
     if out is None:
         _to_screen(asked, as_json=as_json, quiet=quiet)
     else:
@@ -116,7 +116,7 @@ def _split(item: Any) -> Any:
 
 def _example(item: Any) -> Example:
     """Of a task that reads texts."""
-    from plume.tasks._example import Example
+    from plume.readers.example import Example
 
     return Example(texts=(item,) if isinstance(item, str) else tuple(item.values() if isinstance(item, dict) else item))
 
@@ -144,7 +144,7 @@ def _is_file(text: str) -> bool:
 
 
 def _answer_items(examples: list[Example], answer: Answer, as_json: bool, quiet: bool) -> None:
-    from plume.tasks._asking import with_texts
+    from plume.tuning.asking import with_texts
 
     predictions, notes = answer(examples)
     _print([with_texts(example, found) for example, found in zip(examples, predictions, strict=True)], as_json)
@@ -153,7 +153,7 @@ def _answer_items(examples: list[Example], answer: Answer, as_json: bool, quiet:
 
 
 def _to_screen(asked: Asked, *, as_json: bool, quiet: bool) -> None:
-    from plume.tasks._asking import answers
+    from plume.tuning.asking import answers
 
     for records in answers(asked):
         _print(records, as_json)
@@ -162,7 +162,7 @@ def _to_screen(asked: Asked, *, as_json: bool, quiet: bool) -> None:
 
 
 def _to_file(asked: Asked, out: Path, *, resume: bool, overwrite: bool, quiet: bool) -> None:
-    from plume.tasks._stream import write_answers
+    from plume.tuning.stream import write_answers
 
     done = write_answers(asked, out, resume=resume, overwrite=overwrite, quiet=quiet)
     if not quiet:
@@ -179,7 +179,7 @@ def _to_file(asked: Asked, out: Path, *, resume: bool, overwrite: bool, quiet: b
 
 def _print(records: Iterable[Mapping[str, Any]], as_json: bool) -> None:
     from plume.cli._answers import in_short
-    from plume.tasks._stream import json_line
+    from plume.tuning.stream import json_line
 
     short = sys.stdout.isatty() and not as_json
     for record in records:

@@ -30,7 +30,7 @@ def run(task: Annotated[str | None, typer.Argument(help="Only this one, with wha
 
 def _one(name: str) -> None:
     from plume.core import catalog
-    from plume.tasks._task import DirectTask
+    from plume.tuning.task import DirectTask
 
     module = catalog.load("tasks", name)
     declared = module.TASK

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from plume.tasks._tune import Tuned
+    from plume.tuning.tune import Tuned
 
 
 def run(
@@ -73,7 +73,8 @@ def run(
 ) -> None:
     """Tune a model for a task, from plain data files. Ctrl-C saves and leaves; --resume goes on."""
     from plume.core.errors import PlumeError
-    from plume.tasks import _options, _tune
+    from plume.tuning.options import start_from_options
+    from plume.tuning.tune import resume as go_on
 
     # What was not given is not passed on: what it is then, is decided where the model and the data are known.
     given = {
@@ -88,14 +89,14 @@ def run(
     if resume is not None:
         if model is not None or out is not None or task or train or dev or text or set_ or options or adapted or task_options:
             raise PlumeError("--resume takes the run's own model, task, files and settings: give nothing else with it.")
-        _finish(_tune.resume(resume, quiet=quiet), quiet=quiet)
+        _finish(go_on(resume, quiet=quiet), quiet=quiet)
         return
     if model is None or not task or out is None:
         raise PlumeError(
             "Say which model, for what, from which files, and where to: "
             "plume tune runs/bert --task ner --train train.conll --dev dev.conll --out runs/bert-ner"
         )
-    made = _options.start_from_options(
+    made = start_from_options(
         model, task=task, train=train or None, dev=dev or None, out=out, text=text or (), adapt=adapted, overrides=set_ or (),
         task_options=task_options, quiet=quiet, **options,
     )  # fmt: skip
@@ -105,7 +106,7 @@ def run(
 def _finish(made: Tuned, *, quiet: bool) -> None:
     """The best scores, where the model is, what to do next; a run that a signal ended leaves with the signal's usual code."""
     from plume.cli._scores import print_scores
-    from plume.tasks._tuned import read_declaration
+    from plume.tuning.tuned import read_declaration
 
     stopped = made.outcome.stopped_by
     if stopped is not None:

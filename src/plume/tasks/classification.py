@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from plume.core.part import replace
 from plume.heads.head import Head
 from plume.heads.sentence_classification import SentenceClassification
-from plume.tasks._example import Example
-from plume.tasks._labelling import LabelTask, choose, softmax
-from plume.tasks._metrics import label_scores
-from plume.tasks._questions import Floats, Questions
-from plume.tasks._task import Prediction
+from plume.metrics.scores import label_scores
+from plume.readers.example import Example
+from plume.tuning.labelling import LabelTask, choose, softmax
+from plume.tuning.questions import Floats, Questions
+from plume.tuning.task import Prediction
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plume.tasks._example import Example
-from plume.tasks._metrics import top_scores
-from plume.tasks._task import Prediction
+from plume.metrics.scores import top_scores
+from plume.readers.example import Example
 from plume.tasks.classification import Classification
+from plume.tuning.task import Prediction
 
 
 @dataclass(frozen=True, kw_only=True)

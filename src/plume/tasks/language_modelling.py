@@ -19,13 +19,13 @@ from plume.data.store_files import StoreWriter
 from plume.model.abilities import Abilities
 from plume.model.language_model import LanguageModel
 from plume.objectives._objective import Answers
-from plume.tasks._blanks import fills, language_model
-from plume.tasks._perplexity import fill_in, predict_next
-from plume.tasks._task import DirectTask, Prediction
 from plume.text.control import control_id
 from plume.train.distributed import Processes
 from plume.train.evaluate import evaluate
 from plume.train.pretrain import make_mixture
+from plume.tuning.blanks import fills, language_model
+from plume.tuning.perplexity import fill_in, predict_next
+from plume.tuning.task import DirectTask, Prediction
 
 _BLANK = r"_{3,}"
 _SHORTEST = 8  # tokens of a window

@@ -14,12 +14,12 @@ from plume.core.errors import PlumeError
 from plume.core.part import replace
 from plume.heads.head import Head
 from plume.heads.sentence_classification import MultiLabelClassification, SentenceClassification
-from plume.tasks._example import Example
-from plume.tasks._labelling import TextTask, require_known
-from plume.tasks._metrics import multi_label_scores
-from plume.tasks._questions import Floats, Questions
-from plume.tasks._table_choice import Answer
-from plume.tasks._task import Prediction
+from plume.metrics.scores import multi_label_scores
+from plume.readers.example import Example
+from plume.readers.table_choice import Answer
+from plume.tuning.labelling import TextTask, require_known
+from plume.tuning.questions import Floats, Questions
+from plume.tuning.task import Prediction
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,13 +14,13 @@ import numpy as np
 from plume.core.errors import PlumeError
 from plume.heads.head import Head
 from plume.heads.sentence_classification import Choice, SentenceClassification
-from plume.tasks._choices import read_choices
-from plume.tasks._example import Example, Reading
-from plume.tasks._labelling import lay_out_texts, softmax
-from plume.tasks._questions import ChoiceQuestions, Floats, Questions
-from plume.tasks._rows import Coder
-from plume.tasks._task import Prediction, Task
+from plume.readers.choices import read_choices
+from plume.readers.example import Example, Reading
 from plume.text.pieces import bounds
+from plume.tuning.labelling import lay_out_texts, softmax
+from plume.tuning.questions import ChoiceQuestions, Floats, Questions
+from plume.tuning.rows import Coder
+from plume.tuning.task import Prediction, Task
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from plume.core.part import replace
-from plume.tasks._example import Example
+from plume.readers.example import Example
 from plume.tasks.classification import Classification
 
 _NO = ("0", "no", "not_", "different", "false", "n")

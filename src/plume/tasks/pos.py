@@ -1,5 +1,5 @@
 """Parts of speech: a tag for each word."""
 
-from plume.tasks._tagging import Kind, Tagging
+from plume.tuning.tagging import Kind, Tagging
 
 TASK = Tagging(kind="pos", title="a tag for each word", metric="accuracy", tags=Kind.PLAIN)

@@ -12,18 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plume.core.errors import PlumeError
-from plume.tasks._blanks import language_model
-from plume.tasks._cloze import Cloze
-from plume.tasks._entailment import Entailment, find_entailment, hypotheses
-from plume.tasks._example import Example, Reading
-from plume.tasks._labelling import choose, softmax
-from plume.tasks._metrics import label_scores
-from plume.tasks._table_choice import Answer
-from plume.tasks._table_layout import find_layout
-from plume.tasks._tables import read_table
-from plume.tasks._task import DirectTask, Prediction
-from plume.tasks._tuned import TunedModel
+from plume.metrics.scores import label_scores
+from plume.readers.example import Example, Reading
+from plume.readers.table_choice import Answer
+from plume.readers.table_layout import find_layout
+from plume.readers.tables import read_table
 from plume.text.languages import language_mix
+from plume.tuning.blanks import language_model
+from plume.tuning.cloze import Cloze
+from plume.tuning.entailment import Entailment, find_entailment, hypotheses
+from plume.tuning.labelling import choose, softmax
+from plume.tuning.task import DirectTask, Prediction
+from plume.tuning.tuned import TunedModel
 
 Labels = str | Sequence[str] | Mapping[str, str]
 _LETTERS = 4  # that say as much as one Chinese character, roughly

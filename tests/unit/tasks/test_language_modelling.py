@@ -19,9 +19,9 @@ from plume.model import scoring
 from plume.model.filling import _at_masks
 from plume.model.language_model import LanguageModel
 from plume.static.model import WordModel
-from plume.tasks import _perplexity
-from plume.tasks._perplexity import Tally, _around
 from plume.tasks.language_modelling import TASK
+from plume.tuning import perplexity
+from plume.tuning.perplexity import Tally, _around
 
 SENTENCE = "The cat finds a wooden box near the river."
 LONG = " ".join(["The old captain follows two apples after the storm.", "My sister paints the lighthouse.", SENTENCE] * 4)
@@ -112,9 +112,9 @@ def test_separators_are_read_and_not_asked_for(language_model: Any, text: Any) -
 def test_a_stream_cut_into_several_asks_for_every_token_once(language_model: Any, text: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     model = language_model("transformer-xl", length=16)
     whole = TASK.evaluate(model, [text(LONG)])
-    monkeypatch.setattr(_perplexity, "_STRETCHES", 2)
+    monkeypatch.setattr(perplexity, "_STRETCHES", 2)
     stream = np.arange(150) + 5
-    places = [place for _, _, place in _perplexity._streams(model.abilities, np.resize(stream, 150) % 100, 16)]
+    places = [place for _, _, place in perplexity._streams(model.abilities, np.resize(stream, 150) % 100, 16)]
     assert places[0].shape == (4, 16)
     asked = np.concatenate([place[place >= 0] for place in places])
     assert sorted(asked.tolist()) == list(range(1, 150))
@@ -128,15 +128,15 @@ def test_half_a_window_at_least_is_read_before_a_token(language_model: Any) -> N
     can = language_model("gpt2", length=16).abilities
     stream = np.arange(60) % 50 + 5
     seen = []
-    plain = _perplexity.left_to_right
+    plain = perplexity.left_to_right
 
     def spy(can: Any, tokens: Any, length: Any, read: Any) -> Any:
         seen.append((tokens, length, read))
         return plain(can, tokens, length, read)
 
     with pytest.MonkeyPatch.context() as patch, torch.inference_mode():
-        patch.setattr(_perplexity, "left_to_right", spy)
-        places = np.concatenate([place.ravel() for _, _, place in _perplexity._windows(can, stream, 16)])
+        patch.setattr(perplexity, "left_to_right", spy)
+        places = np.concatenate([place.ravel() for _, _, place in perplexity._windows(can, stream, 16)])
     assert sorted(places[places >= 0].tolist()) == list(range(1, 60))
     ((tokens, _, read),) = seen
     assert tokens.shape == (8, 16)
@@ -237,7 +237,7 @@ def test_of_equal_scores_the_first_token_counts_as_higher() -> None:
 def test_logits_are_made_a_slice_at_a_time(language_model: Any, text: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     model, file = language_model("gpt2"), text(LONG)
     whole = TASK.evaluate(model, [file])
-    monkeypatch.setattr(_perplexity, "_SCORES", 1000)
+    monkeypatch.setattr(perplexity, "_SCORES", 1000)
     assert TASK.evaluate(model, [file]) == pytest.approx(whole)
 
 

@@ -18,13 +18,13 @@ from plume.model.filling import _at_masks
 from plume.model.language_model import LanguageModel
 from plume.model.writers import DecoderWriter, SpanWriter
 from plume.static.model import WordModel
-from plume.tasks import _cloze
-from plume.tasks._adaptation import Adaptation
-from plume.tasks._cloze import Cloze
-from plume.tasks._entailment import find_entailment
-from plume.tasks._tuned import Declared, TunedModel, assemble
 from plume.tasks.classification import TASK as CLASSIFICATION
 from plume.tasks.zero_shot import TASK, wordings
+from plume.tuning import cloze
+from plume.tuning.adaptation import Adaptation
+from plume.tuning.cloze import Cloze
+from plume.tuning.entailment import find_entailment
+from plume.tuning.tuned import Declared, TunedModel, assemble
 
 TEXTS = [
     "The cat finds a wooden box near the river.",
@@ -254,13 +254,13 @@ def test_the_template_is_chinese_where_the_text_is(language_model: Any, monkeypa
     model = language_model("bert")
     texts = ["The cat finds 小猫 a wooden box.", "那位船长带来 box 旧房子。", "My sister paints."]
     said: list[tuple[str, int]] = []
-    plain = _cloze.Cloze.__init__
+    plain = cloze.Cloze.__init__
 
     def spy(self: Cloze, can: Abilities, template: str, labels: Any) -> None:
         said.append((template, len(labels)))
         plain(self, can, template, labels)
 
-    monkeypatch.setattr(_cloze.Cloze, "__init__", spy)
+    monkeypatch.setattr(cloze.Cloze, "__init__", spy)
     together = TASK.predict(model, texts, labels=LABELS)
     assert said == [("{text} This is about ___.", 4), ("{text}这是关于___的。", 4)]
     assert together[1] == TASK.predict(model, texts[1], labels=LABELS, template="这是关于{}的。")[0]

@@ -1,0 +1,1 @@
+"""How good answers are, by the field's own libraries."""

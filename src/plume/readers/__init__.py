@@ -1,0 +1,1 @@
+"""Labelled files of every kind, read as examples."""

@@ -1,0 +1,267 @@
+"""CoNLL files: a word and its tag a line, in columns, a blank line between sentences."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from plume.core.errors import PlumeError
+from plume.core.part import Part
+from plume.data.lines import read_lines
+from plume.readers.example import Example, Reading
+from plume.readers.schemes import Scheme, find_scheme, first_mistake, mistake_in, to_bio
+from plume.text.languages import HAN, has_han
+
+# Scripts and punctuation between which nobody writes a space: Han, kana, CJK and full-width marks, and the quotes and dashes of Chinese.
+_NO_SPACE = re.compile(rf"[{HAN}\u3000-\u30ff\u31f0-\u31ff\ufe30-\ufe4f\uff00-\uffef“”‘’…—·]")
+_MARKED = re.compile(r"(.+?)[0-9]+", re.DOTALL)
+_SAMPLE = 400  # lines that tell a CoNLL file
+_JSON = ('{"', "[{", '["')
+_MENDED = "tags that break the scheme"
+_ID = re.compile(r"\d+([-.]\d+)?")
+_COMMENT = re.compile(r"# (\S+ = |newdoc|newpar)")  # "# text = …"; where "#" may be a word, as in "# O", other lines are none
+_CONLL_U = 10  # columns
+_UPOS = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conll(Part):
+    """How a training file is written; kept with the model, so that later files are read alike."""
+
+    scheme: Scheme
+    column: int = -1  # of the tag: 1 is the first, -1 the last; in CoNLL-U files -1 means UPOS
+    characters: bool = False  # a character a line, so that no spaces belong between them
+    marked: bool = False  # each character has its place in its word behind it, as in Weibo NER: 口0 腔1
+
+
+def find_conll(path: Path, *, plain: bool, column: int = -1) -> Conll:
+    """Look through a training file; `plain`: its tags are no spans but parts of speech."""
+    words: set[str] = set()
+    lines: dict[str, int] = {}  # where each tag is met first
+    sentences: list[list[str]] = []
+    count = single = 0
+    for rows in _read_rows(path, _find_columns(path, labelled=True, column=column)):
+        sentences.append([row.tag for row in rows])
+        words.update(row.word for row in rows if row.word)
+        for row in rows:
+            lines.setdefault(row.tag, row.line)
+            count += 1
+            single += len(row.word) == 1
+    if not sentences:
+        raise PlumeError(f"{path} holds no tagged word: expected a word and its tag a line, and a blank line between sentences.")
+    if not plain and (wrong := first_mistake(lines)):
+        raise PlumeError(_no_tag(path, lines[wrong[0]], wrong[1]))
+    marked = all(_MARKED.fullmatch(word) for word in words)
+    return Conll(
+        scheme=Scheme.PLAIN if plain else find_scheme(sentences),
+        column=column,
+        characters=marked or single > 0.9 * count,  # some files keep numbers and Latin words whole
+        marked=marked,
+    )
+
+
+def read_conll(path: Path, reading: Reading, *, labelled: bool, conll: Conll) -> Iterator[Example]:
+    """A sentence an example: its text, where its words stand in it, and its tags as BIO (or as they are)."""
+    columns = _find_columns(path, labelled=labelled, column=conll.column)
+    reading.format = _describe(conll, columns)
+    known: set[str] = set()
+    for found in _read_rows(path, columns):
+        rows = _with_words(found, path, reading)
+        if not rows:
+            continue
+        words = [_unmarked(row.word) for row in rows] if conll.marked else [row.word for row in rows]
+        text, places = join_words(words, characters=conll.characters)
+        tags = _tags(rows, conll, known, path, reading) if labelled else None
+        reading.read += 1
+        yield Example(texts=(text,), words=places, answer=tags, line=rows[0].line)
+
+
+def _with_words(rows: list[_Row], path: Path, reading: Reading) -> list[_Row]:
+    """Crawled files have lines whose word was a space, or a character that somebody's clean-up took away."""
+    if all(row.word for row in rows):
+        return rows
+    for row in rows:
+        if not row.word:
+            reading.mend("a line without a word is passed over", f"{path.name}, line {row.line}")
+    return [row for row in rows if row.word]
+
+
+def _tags(rows: Sequence[_Row], conll: Conll, known: set[str], path: Path, reading: Reading) -> tuple[str, ...]:
+    tags = [row.tag for row in rows]
+    if conll.scheme is Scheme.PLAIN:
+        return tuple(tags)
+    for row in rows:
+        if row.tag not in known:
+            if wrong := mistake_in(row.tag):
+                raise PlumeError(_no_tag(path, row.line, wrong))
+            known.add(row.tag)
+    result, broken = to_bio(tags, conll.scheme)
+    for _ in range(broken):
+        reading.mend(_MENDED, f"{path.name}, sentence of line {rows[0].line}")
+    return tuple(result)
+
+
+def _no_tag(path: Path, line: int, wrong: str) -> str:
+    return f"{path}, line {line}: {wrong}. If the tag stands in another column, name it; for parts of speech use --task pos."
+
+
+def _unmarked(word: str) -> str:
+    found = _MARKED.fullmatch(word)
+    return found[1] if found else word
+
+
+def _describe(conll: Conll, columns: _Columns) -> str:
+    scheme = f", {conll.scheme.value.upper()} tags" if columns.tag and conll.scheme is not Scheme.PLAIN else ""
+    marked = "; the digits behind each character, its place in the word, are taken off" if conll.marked else ""
+    return f"CoNLL, {columns}{scheme}{marked}"
+
+
+def join_words(words: Sequence[str], *, characters: bool = False) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """A text of words, and where each stands in it. Spaces go where a writer would put them: none between Chinese words.
+
+    >>> join_words(["plume", "是", "工作台", "。"])
+    ('plume 是工作台。', ((0, 5), (6, 7), (7, 10), (10, 11)))
+    """
+    parts: list[str] = []
+    places: list[tuple[int, int]] = []
+    at, before = 0, ""
+    for word in words:
+        if before and _space_between(before, word, characters=characters):
+            parts.append(" ")
+            at += 1
+        parts.append(word)
+        places.append((at, at + len(word)))
+        at, before = at + len(word), word
+    return "".join(parts), tuple(places)
+
+
+def _space_between(before: str, word: str, *, characters: bool) -> bool:
+    if characters and (len(before) == 1 or len(word) == 1):
+        return False
+    return before.isascii() or word.isascii() or not (_NO_SPACE.match(before[-1]) and _NO_SPACE.match(word[0]))
+
+
+def looks_like_conll(path: Path) -> bool:
+    """By its first lines: as many columns everywhere, and a blank line between some or tags in the last column."""
+    columns = _find_columns(path, labelled=False, column=-1)
+    cells: list[list[str]] = []
+    blank = gap = False
+    for _, line in itertools.islice(_lines(path), _SAMPLE):
+        gap |= blank and bool(line) and bool(cells)
+        blank = not line
+        if line and not columns.is_comment(line):
+            cells.append(columns.split(line))
+    if columns.word == 2:
+        return True
+    if not cells or cells[0][0].startswith(_JSON) or any(len(row) != columns.width or any(" " in cell for cell in row) for row in cells):
+        return False
+    if columns.width == 1:
+        return gap and _are_words([row[0] for row in cells])
+    return gap or all(mistake_in(row[-1]) is None for row in cells)
+
+
+def _are_words(lines: Sequence[str]) -> bool:
+    """Lines of Chinese sentences have no spaces either, but are longer than its words."""
+    chinese = [line for line in lines if has_han(line)]
+    return sum(map(len, chinese)) <= 3 * len(chinese) and max(map(len, lines)) <= 100
+
+
+class _Row(NamedTuple):
+    line: int
+    word: str
+    tag: str  # empty where none is asked for
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Columns:
+    """What the first row of a file says about all of them. Columns are counted from 1."""
+
+    separator: str  # a tab, or ASCII spaces: others (U+3000, U+00A0) may be words themselves
+    width: int
+    word: int
+    tag: int | None  # None: none is asked for
+
+    @property
+    def kind(self) -> str:
+        return "tabs" if self.separator == "\t" else "spaces"
+
+    def __str__(self) -> str:
+        words = "words only" if self.width == 1 else f"columns separated by {self.kind}, word in column {self.word} of {self.width}"
+        return f"{words}, tag in column {self.tag}" if self.tag else words
+
+    def split(self, line: str) -> list[str]:
+        if self.separator == "\t":
+            return line.split("\t")
+        cells = [cell for cell in line.split(" ") if cell]
+        return ["", *cells] if line.startswith(" ") and len(cells) == self.width - 1 else cells
+
+    def is_comment(self, line: str) -> bool:
+        if not line.startswith("#"):
+            return False
+        return self.word == 2 or (self.separator == "\t" and "\t" not in line) or _COMMENT.match(line) is not None
+
+
+def _read_rows(path: Path, columns: _Columns) -> Iterator[list[_Row]]:
+    """Sentence by sentence; a row with another number of columns than the first raises."""
+    rows: list[_Row] = []
+    for number, line in _lines(path):
+        if not line:
+            if rows:
+                yield rows
+            rows = []
+            continue
+        if columns.is_comment(line):
+            continue
+        cells = columns.split(line)
+        if len(cells) != columns.width:
+            raise PlumeError(
+                f"{path}, line {number}: found {len(cells)} column{'s' * (len(cells) != 1)}, expected {columns.width}, as in the file's first row, "
+                f"separated by {columns.kind}. Mend the line, or leave it out."
+            )
+        if columns.word == 2 and not cells[0].isdecimal():
+            continue  # CoNLL-U: a token of several words (3-4), whose words follow, or one that is not written (8.1)
+        rows.append(_Row(number, cells[columns.word - 1], cells[columns.tag - 1] if columns.tag else ""))
+        if columns.tag and not rows[-1].tag:
+            raise PlumeError(f"{path}, line {number}: the tag, in column {columns.tag}, is empty. Mend the line, or leave it out.")
+    if rows:
+        yield rows
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """What is blank is empty, and so is the mark between documents of CoNLL-2003."""
+    for number, line in read_lines(path, longest=None):
+        yield number, "" if line.startswith("-DOCSTART-") else line.rstrip("\r\t ")
+
+
+def _find_columns(path: Path, *, labelled: bool, column: int) -> _Columns:
+    """By the first row that is surely no comment. A file without rows counts as one of words."""
+    hash_first: tuple[int, str] | None = None
+    for number, line in _lines(path):
+        if line and not line.startswith("#"):
+            return _columns_of(line, f"{path}, line {number}", labelled=labelled, column=column)
+        if line and hash_first is None and not _COMMENT.match(line):
+            hash_first = number, line
+    if hash_first:
+        return _columns_of(hash_first[1], f"{path}, line {hash_first[0]}", labelled=labelled, column=column)
+    return _Columns(separator=" ", width=1, word=1, tag=None)
+
+
+def _columns_of(line: str, place: str, *, labelled: bool, column: int) -> _Columns:
+    separator = "\t" if "\t" in line else " "
+    cells = [cell for cell in line.split(separator) if cell or separator == "\t"]
+    width = len(cells)
+    word = 2 if separator == "\t" and width == _CONLL_U and _ID.fullmatch(cells[0]) else 1
+    if not labelled:
+        return _Columns(separator=separator, width=width, word=word, tag=None)
+    if width < 2:
+        raise PlumeError(f"{place}: found one column ({line[:40]!r}), expected a word and its tag, separated by a tab or a space.")
+    tag = _UPOS if word == 2 and column == -1 else column if column > 0 else width + 1 + column
+    if column == 0 or not word < tag <= width:
+        raise PlumeError(
+            f"{place}: no tag in column {column}: there are {width}, and the word is in column {word}. Count from 1, or from -1 for the last."
+        )
+    return _Columns(separator=separator, width=width, word=word, tag=tag)

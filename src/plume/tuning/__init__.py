@@ -1,0 +1,1 @@
+"""From a trained model and labelled examples to one that predicts."""

@@ -1,0 +1,77 @@
+"""card.md of a tuned model: what it was tuned on, what was read and left out, how well it does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from torch import nn
+
+from plume._version import __version__
+from plume.core.files import write_text
+from plume.core.part import describe
+from plume.train.card import CARD, sparkline, table, versions
+from plume.train.loop import Outcome
+
+if TYPE_CHECKING:
+    from plume.tuning.settings import TuneSettings
+    from plume.tuning.tune import Prepared
+
+
+def write_card(
+    folder: Path,
+    *,
+    settings: TuneSettings,
+    prepared: Sequence[Prepared],
+    outcome: Outcome,
+    best: Mapping[str, Any],
+    lost: Sequence[Mapping[str, int]],
+    curve: Sequence[float],
+    model: nn.Module,
+) -> None:
+    spent, training = outcome.position.spent, settings.training
+    learning = sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
+    every = sum(parameter.numel() for parameter in model.parameters())
+    sections = [
+        f"# {', '.join(one.task.called for one in prepared)}",
+        f"{Path(settings.model).name}, tuned by plume {__version__} in mode {settings.adaptation.mode}"
+        + (" **from scratch, without its pre-training**" if settings.from_scratch else "")
+        + f": {learning:,} of {every:,} parameters learned.",
+        "## On the dev files, at the best measurement",
+        table(("measure", "value"), [(name, f"{value:.4f}") for name, value in best["scores"].items()]),
+        f"Over the run: `{sparkline(list(curve))}` ({curve[0]:.4f} … {curve[-1]:.4f})",
+        "## Data",
+        *[_data(one, counts) for one, counts in zip(prepared, lost, strict=True)],
+        "## Training",
+        table(("what", "value"), [
+            ("steps", f"{spent.steps:,} of {settings.budget}; the best after {best['step']:,}"),
+            ("batch, rate, schedule", f"{training.batch}, {training.peak:.3g}, {describe(training.schedule)}"),
+            ("longest row", f"{training.length} tokens"),
+            ("layer_decay, thaw", f"{training.layer_decay}, {training.thaw}"),
+            ("adaptation", f"`{describe(settings.adaptation)}`"),
+            ("seconds in steps", f"{spent.seconds:,.1f}"),
+            ("ended", _ended(outcome, settings)),
+            ("seed", settings.seed),
+        ]),
+        "## Versions",
+        versions(),
+    ]  # fmt: skip
+    write_text(folder / CARD, "\n\n".join(sections) + "\n")
+
+
+def _ended(outcome: Outcome, settings: TuneSettings) -> str:
+    if outcome.stopped_by:
+        return f"early, by {outcome.stopped_by}"
+    done = settings.budget.progress(outcome.position.spent) >= 1
+    return "as planned" if done else f"early: {settings.patience} measurements without a better one"
+
+
+def _data(one: Prepared, lost: Mapping[str, int]) -> str:
+    lines = [f"- {line}" for reading in one.readings for line in reading.lines()] + [f"- {note}" for note in one.notes]
+    lines.append(f"- trained on {len(one.train):,}, measured on {len(one.dev):,}")
+    lines += [f"- in training {count:,} {what}" for what, count in lost.items()]
+    if one.task.labels:
+        shown = ", ".join(one.task.labels[:20]) + (" …" if len(one.task.labels) > 20 else "")
+        lines.append(f"- {len(one.task.labels)} labels: {shown}")
+    return f"### {one.task.called}: {one.task.title}\n\n" + "\n".join(lines)

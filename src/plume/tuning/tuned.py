@@ -1,0 +1,254 @@
+"""A tuned model: one directory that needs nothing else, and one object that predicts and is measured."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from plume.core.batch import Batch, Order
+from plume.core.errors import PlumeError, suggest
+from plume.core.files import read_json, write_json
+from plume.core.part import Part, part_from_json, replace
+from plume.heads.sentence_classification import SentenceClassification
+from plume.model.abilities import Abilities
+from plume.model.checkpoint import TOKENIZER, WEIGHTS, load_weights, read_recipe, read_weights, save_recipe, save_weights, state_of
+from plume.model.encoder_decoder import EncoderDecoderModel
+from plume.model.language_model import LanguageModel
+from plume.model.model import Model
+from plume.nn.low_rank import merge_low_rank
+from plume.readers.example import Example, Reading
+from plume.static import model as word_models
+from plume.static.reading import WORDS
+from plume.static.vectors import NGrams, WordVectors
+from plume.text.tokenizer import Tokenizer
+from plume.train.evaluate import to_device
+from plume.tuning.adaptation import DROPOUT, Adaptation
+from plume.tuning.decoder_rows import decoder_start, through_decoder
+from plume.tuning.network import Body, TaskModel
+from plume.tuning.questions import Floats, Questions, in_reading_order, inference_batches
+from plume.tuning.rows import Coder
+from plume.tuning.task import Prediction, Task
+from plume.tuning.word_body import WordBody
+from plume.tuning.written import TextQuestions, WrittenTask
+
+TASK = "task.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Declared(Part):
+    """What task.json says."""
+
+    tasks: tuple[Task, ...]
+    adaptation: Adaptation
+    length: int  # longest row, special tokens included
+    order: Order = Order.FULL  # how the body reads
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    scores: dict[str, float]
+    predictions: list[Prediction]
+    examples: list[Example]
+    reading: Reading
+    notes: Counter[str]  # what was lost on the way: texts that had to be cut …
+
+
+class TunedModel:
+    def __init__(self, model: TaskModel, tokenizer: Tokenizer, declared: Declared) -> None:
+        self.model, self.tokenizer, self.declared = model.eval(), tokenizer, declared
+        self.device = next(model.parameters()).device
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        return self.declared.tasks
+
+    @property
+    def body(self) -> LanguageModel:
+        """The model below, to embed, fill or generate with."""
+        if not isinstance(self.model.body, Model):
+            raise PlumeError("Below are word vectors: load their own directory.")
+        return LanguageModel(self.model.body, self.tokenizer)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("embed", "hidden", "fill", "generate", "score"):
+            return getattr(self.body, name)
+        raise AttributeError(name)
+
+    def task(self, name: str | None = None) -> Task:
+        """The one task, or the one of that name."""
+        if name is None and len(self.tasks) == 1:
+            return self.tasks[0]
+        known = {task.called: task for task in self.tasks}
+        if name is None:
+            raise PlumeError(f"This model was tuned for {', '.join(known)}: say which with --task.")
+        if name not in known:
+            raise PlumeError(f"This model was not tuned for '{name}': {suggest(name, known)}.")
+        return known[name]
+
+    def predict(self, items: Any, *, task: str | None = None) -> list[Prediction]:
+        """One answer for each item: a text, a pair, or what the task reads (a dict for questions and choices)."""
+        asked = self.task(task)
+        listed = [items] if isinstance(items, str | dict) else list(items)
+        return self.answers(asked, [asked.example(item) for item in listed])[0]
+
+    def evaluate(self, data: str | Path | Sequence[str | Path], *, task: str | None = None) -> Measured:
+        """Measure on a labelled file."""
+        asked = self.task(task)
+        paths = [Path(path) for path in ([data] if isinstance(data, str | Path) else data)]
+        reading = Reading(file=paths[0])
+        examples = list(asked.read(paths, reading, labelled=True))
+        if not examples:
+            raise PlumeError(f"{paths[0]} has no usable example. {' '.join(reading.lines()[1:])}")
+        return self.measure(asked, examples, reading)
+
+    def measure(self, task: Task, examples: list[Example], reading: Reading) -> Measured:
+        task.check(examples, reading.file)
+        predictions, notes = self.answers(task, examples)
+        scores = task.measure(examples, predictions)
+        return Measured(scores=scores, predictions=predictions, examples=examples, reading=reading, notes=notes)
+
+    def answers(self, task: Task, examples: Sequence[Example]) -> tuple[list[Prediction], Counter[str]]:
+        if not examples:
+            return [], Counter()
+        coder = self.coder()
+        questions, notes = task.questions(examples, coder)
+        if isinstance(task, WrittenTask):
+            assert isinstance(questions, TextQuestions)
+            answers, more = task.respond(self.model.body, coder, questions, examples)
+            return mark_cut(answers, questions), notes + more
+        return mark_cut(task.answers(self.table(questions), questions, examples), questions), notes
+
+    def coder(self) -> Coder:
+        return coder_for(self.model.body, self.tokenizer, length=self.declared.length)
+
+    @torch.inference_mode()
+    def table(self, questions: Questions) -> Floats:
+        """What the head says, a line for each thing asked."""
+        table: Floats | None = None
+        for index in inference_batches(questions):
+            batch = to_device(self.finish(questions.batch(index), questions), self.device)
+            scores = self.model.scores(batch).float().cpu().numpy()
+            if table is None:
+                table = np.zeros((questions.lines, scores.shape[-1] if scores.ndim > 1 else 1), np.float32)
+            questions.keep(table, scores, index)
+        assert table is not None, "there is at least one question"
+        return table
+
+    def finish(self, batch: Batch, questions: Questions) -> Batch:
+        if isinstance(questions, TextQuestions):  # its way to write says how it is read
+            return batch
+        made = finished(batch, questions, self.model.body, self.declared.order)
+        start = decoder_start(self.model, questions.name, self.tokenizer)
+        return made if start is None else through_decoder(made, start)
+
+    def save(self, folder: str | Path) -> None:
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        save_declaration(folder, self.declared, self.model.body, self.tokenizer)
+        save_weights(folder / WEIGHTS, state_of(self.model))
+
+    @classmethod
+    def load(cls, folder: str | Path, *, device: str = "cpu") -> TunedModel:
+        folder = Path(folder)
+        declared = read_declaration(folder)
+        state = read_weights(folder / WEIGHTS)
+        body, tokenizer = _body(folder, state)
+        model = assemble(body, declared)
+        load_weights(model, state, folder / WEIGHTS)
+        merge_low_rank(model.body)  # the same numbers, without the detour
+        return cls(model.to(device), tokenizer, declared)
+
+
+def mark_cut(predictions: list[Prediction], questions: Questions) -> list[Prediction]:
+    """An answer to a text of which only the beginning was read says so."""
+    if questions.rows.cut is not None:
+        for number in np.flatnonzero(np.logical_or.reduceat(questions.rows.cut, questions.groups[:-1])).tolist():
+            predictions[number]["cut"] = True
+    return predictions
+
+
+def is_tuned(folder: Path) -> bool:
+    return (folder / TASK).exists()
+
+
+def read_declaration(folder: Path) -> Declared:
+    declared = part_from_json(read_json(folder / TASK, "it should say what the model was tuned for"))
+    if not isinstance(declared, Declared):
+        raise PlumeError(f"{folder / TASK} does not say what a model was tuned for.")
+    return declared
+
+
+def save_declaration(folder: Path, declared: Declared, body: Body, tokenizer: Tokenizer) -> None:
+    """Everything but the weights."""
+    write_json(folder / TASK, declared.to_json())
+    tokenizer.save(folder / TOKENIZER)
+    if isinstance(body, WordBody):
+        word_models.save_words(folder, body.recipe, body.vocabulary_of_words)
+    else:
+        save_recipe(folder, body.recipe)
+
+
+def assemble(body: Body, declared: Declared) -> TaskModel:
+    classifier = body.recipe.classifier if isinstance(body, Model) else SentenceClassification()
+    dropout = DROPOUT if declared.adaptation.dropout is None else declared.adaptation.dropout
+    heads = {task.called: task.head(classifier, dropout=dropout) for task in declared.tasks if not isinstance(task, WrittenTask)}
+    writing = {task.called: task.writes.objective for task in declared.tasks if isinstance(task, WrittenTask)}
+    return TaskModel(body, heads, declared.adaptation, writing)
+
+
+def coder_for(body: Body, tokenizer: Tokenizer, *, length: int) -> Coder:
+    last = isinstance(body, EncoderDecoderModel)  # the decoder has then read all
+    return Coder(tokenizer, length=length, spells_from=body.vocabulary if body.spells else None, last=last)
+
+
+def finished(batch: Batch, questions: Questions, body: Body, order: Order) -> Batch:
+    """With what the body's way of reading adds: the order, and the spelling of words it has no id for."""
+    batch = in_reading_order(batch, order)
+    if not questions.rows.unseen:
+        return batch
+    unknown = batch.tokens >= body.vocabulary
+    used, place = np.unique(batch.tokens[unknown], return_inverse=True)
+    if not len(used):
+        return batch
+    tokens = batch.tokens.copy()
+    tokens[unknown] = body.vocabulary + place
+    return replace(
+        batch, tokens=tokens, unseen=body.spelling([questions.rows.unseen[number - body.vocabulary] for number in used.tolist()])
+    )
+
+
+def reading_order(body: Body, tokenizer: Tokenizer) -> Order:
+    return Abilities(body, tokenizer).reading_order if isinstance(body, Model) else Order.FULL
+
+
+def _body(folder: Path, state: dict[str, Tensor]) -> tuple[Body, Tokenizer]:
+    """As the directory declares it, without its weights."""
+    if word_models.is_word_model(folder):
+        return _word_body(folder, state)
+    recipe = read_recipe(folder)
+    tokenizer = Tokenizer.load(folder / TOKENIZER, format=recipe.format)
+    token = state.get("body.embedding.token.weight")
+    body = recipe.assembly.build(recipe, vocabulary=tokenizer.size if token is None else len(token))
+    body.spell(tokenizer.tokens())
+    return body, tokenizer
+
+
+def _word_body(folder: Path, state: dict[str, Tensor]) -> tuple[WordBody, Tokenizer]:
+    recipe = word_models.read_recipe(folder)
+    tokenizer = Tokenizer.load(folder / TOKENIZER, format=WORDS)
+    grams = state.get("body.grams")
+    ngrams = (
+        None
+        if grams is None
+        else NGrams(matrix=grams.numpy(), shortest=getattr(recipe, "shortest", 0), longest=getattr(recipe, "longest", 0))
+    )
+    words = word_models.read_words(folder / word_models.VOCABULARY)
+    vectors = WordVectors(words=words.words, counts=words.counts, matrix=state["body.table.weight"][1:].numpy(), ngrams=ngrams)
+    return WordBody(vectors, recipe=recipe, tokenizer=tokenizer), tokenizer

@@ -1,0 +1,156 @@
+"""Tasks answered in words, as T5 answers them (arXiv:1910.10683 §2.4, appendix D): a label, a number or an answer is written."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plume.core.part import replace
+from plume.model.model import Model
+from plume.readers.example import Example, Reading
+from plume.text.tokenizer import Tokenizer
+from plume.tuning.label_scores import label_table
+from plume.tuning.regression import Regression
+from plume.tuning.rows import Coder
+from plume.tuning.task import Columns, Prediction, Task
+from plume.tuning.written import TextQuestions, WrittenTask
+
+_STEPS = 25  # between the smallest and the largest number: of STS-B's 0 to 5, T5's steps of 0.2
+
+
+@dataclass(frozen=True, kw_only=True)
+class ByText(WrittenTask):
+    """`task` reads, checks and measures; its answers are written."""
+
+    task: Task
+
+    def _with(self, task: Task) -> Self:
+        return replace(self, task=task, labels=task.labels)
+
+    def fitted(self, paths: Sequence[Path], columns: Columns) -> Self:
+        return self._with(self.task.fitted(paths, columns))
+
+    def read(self, paths: Sequence[Path], reading: Reading, *, labelled: bool) -> Iterator[Example]:
+        return self.task.read(paths, reading, labelled=labelled)
+
+    def learned(self, examples: Sequence[Example]) -> Self:
+        return self._with(self.task.learned(examples))
+
+    def check(self, examples: Sequence[Example], file: Path) -> None:
+        self.task.check(examples, file)
+
+    def example(self, item: Any) -> Example:
+        return self.task.example(item)
+
+    def measure(self, examples: Sequence[Example], predictions: Sequence[Prediction]) -> dict[str, float]:
+        return self.task.measure(examples, predictions)
+
+    def balance(self, examples: Sequence[Example]) -> str | None:
+        return self.task.balance(examples)
+
+    def trouble(self, examples: Sequence[Example], tokenizer: Tokenizer) -> str | None:
+        """Why this tokeniser cannot write the answers."""
+        return None
+
+    def source(self, example: Example) -> str:
+        """T5's: "sst2 sentence: …", "mrpc sentence1: … sentence2: …"; here with the task's own name."""
+        if len(example.texts) == 1:
+            return f"{self.called} sentence: {example.texts[0]}"
+        return " ".join([self.called, *(f"sentence{number}: {text}" for number, text in enumerate(example.texts, 1))])
+
+    def texts(self, body: Model, coder: Coder, questions: TextQuestions) -> list[tuple[str, float]]:
+        """What is written for each, and how likely its tokens were in the mean."""
+        written = self.write(body, questions, room=self.most(coder))
+        return [(coder.tokenizer.decode(one.tokens).strip(), round(math.exp(one.score), 6)) for one in written]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelByText(ByText):
+    """The labels' texts are held against each other, so that nothing else can be answered; T5 counts other texts as wrong."""
+
+    def trouble(self, examples: Sequence[Example], tokenizer: Tokenizer) -> str | None:
+        coded = [tuple(ids) for ids in tokenizer.encode(list(self.labels))]
+        alike = [label for label, ids in zip(self.labels, coded, strict=True) if not ids or coded.count(ids) > 1]
+        return f"the tokenizer cannot tell its labels apart ({', '.join(alike[:3])})" if alike else None
+
+    def target(self, example: Example) -> str:
+        return str(example.answer)
+
+    def respond(
+        self, body: Model, coder: Coder, questions: TextQuestions, examples: Sequence[Example]
+    ) -> tuple[list[Prediction], Counter[str]]:
+        return self.task.answers(label_table(body, coder, questions, self.labels), questions, examples), Counter()
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumberByText(ByText):
+    step: float  # numbers are rounded to its multiples before they are written
+
+    @property
+    def _decimals(self) -> int:
+        return max(0, -math.floor(math.log10(self.step)))
+
+    def target(self, example: Example) -> str:
+        return f"{round(example.answer / self.step) * self.step:.{self._decimals}f}"
+
+    def trouble(self, examples: Sequence[Example], tokenizer: Tokenizer) -> str | None:
+        texts = sorted({self.target(example) for example in examples})
+        lost = [text for text, ids in zip(texts, tokenizer.encode(texts), strict=True) if tokenizer.decode(ids).strip() != text]
+        return f"the tokenizer cannot write its numbers ({', '.join(lost[:3])})" if lost else None
+
+    def respond(
+        self, body: Model, coder: Coder, questions: TextQuestions, examples: Sequence[Example]
+    ) -> tuple[list[Prediction], Counter[str]]:
+        assert isinstance(self.task, Regression)
+        numbers = [_number(text) for text, _ in self.texts(body, coder, questions)]
+        table: NDArray[np.float32] = np.array([[self.task.mean if number is None else number] for number in numbers], np.float32)
+        return self.task.answers(table, questions, examples), Counter(
+            {"answers that are no number, taken as the mean": numbers.count(None)}
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerByText(ByText):
+    """A question's answer is written, not pointed at; nothing is written where there is none."""
+
+    def source(self, example: Example) -> str:
+        return f"question: {example.texts[0]} context: {example.texts[1]}"
+
+    def target(self, example: Example) -> str:
+        return example.answer[0].text if example.answer else ""
+
+    def respond(
+        self, body: Model, coder: Coder, questions: TextQuestions, examples: Sequence[Example]
+    ) -> tuple[list[Prediction], Counter[str]]:
+        found: list[Prediction] = []
+        for example, (text, score) in zip(examples, self.texts(body, coder, questions), strict=True):
+            start = example.texts[1].find(text) if text else -1
+            found.append({"answer": text, "start": start, "end": start + len(text) if start >= 0 else -1, "score": score})
+        elsewhere = sum(one["start"] < 0 and one["answer"] != "" for one in found)
+        return found, Counter({"answers that do not stand in their context (start -1)": elsewhere})
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def step_of(numbers: Sequence[float]) -> float:
+    """1, 2 or 5 times a power of ten, of which the numbers' range has some 25.
+
+    >>> step_of([0.0, 3.8, 5.0]), step_of([1, 100])
+    (0.2, 5.0)
+    """
+    wanted = (max(numbers) - min(numbers) or 1.0) / _STEPS
+    power = 10.0 ** math.floor(math.log10(wanted))
+    return float(f"{min((1, 2, 5, 10), key=lambda step: abs(math.log(step * power / wanted))) * power:.6g}")

@@ -1,0 +1,223 @@
+"""Tuning runs: the best model is kept, a killed run goes on to the same bits, several tasks share a body, controls and defaults."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import plume
+from plume.core.files import read_json
+from plume.model.checkpoint import read_weights, save_model
+from plume.train import loop as loops
+from plume.train.checkpoint import checkpoints
+from plume.tuning.adaptation import Adaptation, Mode
+from plume.tuning.options import start_from_options
+from plume.tuning.settings import Wishes, epochs_for, rate_for, training_for
+from plume.tuning.tune import resume
+
+WORDS = {"warm": ("sunny", "warm"), "cold": ("rainy", "cold")}
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory, miniature: Any, tokenizer_for: Any) -> Path:
+    recipe = miniature("bert")
+    tokenizer = tokenizer_for(recipe)
+    made = recipe.assembly.build(recipe, vocabulary=tokenizer.size)
+    made.initialise(1)
+    folder = tmp_path_factory.mktemp("model") / "bert"
+    save_model(folder, made, tokenizer)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
+    """A file of texts that a word gives away."""
+
+    def make(count: int, *, seed: int = 0, shares: tuple[float, float] = (0.5, 0.5), name: str = "table") -> str:
+        source = random.Random(seed)
+        path = tmp_path_factory.mktemp("data") / f"{name}.tsv"
+        rows = []
+        for _ in range(count):
+            label = source.choices(["warm", "cold"], shares)[0]
+            words = ["the cat"] * source.randint(1, 3)
+            words.insert(source.randrange(len(words) + 1), source.choice(WORDS[label]))
+            rows.append(f"{' '.join(words)}\t{label}\n")
+        path.write_text("".join(rows), encoding="utf-8")
+        return str(path)
+
+    return make
+
+
+def tune(model: Path, out: Path, train: str, dev: str | None = None, **options: Any) -> Any:
+    options = {"epochs": 4.0, "batch": 8, "rate": 3e-3, "quiet": True, "task": "classification"} | options
+    return start_from_options(model, train=train, dev=dev, out=out, **options)
+
+
+def last_weights(folder: Path) -> dict[str, torch.Tensor]:
+    """The body's after the last step, whichever measured best."""
+    state = read_weights(checkpoints(folder)[-1] / "model.safetensors")
+    return {name.removeprefix("body."): value for name, value in state.items() if name.startswith("body.")}
+
+
+def test_learns_and_keeps_the_best(model: Path, table: Any, tmp_path: Path) -> None:
+    tuned = tune(model, tmp_path / "out", table(80), table(40, seed=1), epochs=10.0)
+    assert tuned.scores["accuracy"] == 1.0
+    best = read_json(tmp_path / "out" / "train" / "best.json", "")
+    lines = [json.loads(line) for line in (tmp_path / "out" / "train" / "metrics.jsonl").read_text().splitlines()]
+    measured = {line["step"]: line["held_out/accuracy"] for line in lines if "held_out/accuracy" in line}
+    assert best["main"] == max(measured.values()) and measured[best["step"]] == best["main"]
+    assert best["step"] == min(step for step, value in measured.items() if value == best["main"]), "the first of equals"
+    loaded = plume.load(tmp_path / "out")
+    assert loaded.evaluate(table(40, seed=1)).scores["accuracy"] == best["main"]
+    assert [one["label"] for one in loaded.predict(["the cat sunny", "rainy the cat"])] == ["warm", "cold"]
+
+
+def test_stops_when_it_gets_no_better(model: Path, table: Any, tmp_path: Path) -> None:
+    tuned = tune(model, tmp_path / "out", table(40), table(20, seed=1), epochs=10.0, rate=1e-9, patience=2, measurements=10)
+    # The first measurement, and two that are no better, five steps each (or six: a tenth is no round number).
+    assert 15 <= tuned.outcome.position.spent.steps <= 17
+    assert "early: 2 measurements" in (tmp_path / "out" / "card.md").read_text()
+
+
+def test_a_killed_run_goes_on_to_the_same_bits(model: Path, table: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    train, dev = table(80), table(40, seed=1)
+    options: dict[str, Any] = {"save_every": "7steps", "epochs": 3.0, "patience": 99}
+    tune(model, tmp_path / "whole", train, dev, **options)
+    step = loops.Loop._step
+
+    def killed(self: Any, given: Any, position: Any, *rest: Any) -> Any:
+        if position.spent.steps == 17:
+            raise RuntimeError("killed")
+        return step(self, given, position, *rest)
+
+    monkeypatch.setattr(loops.Loop, "_step", killed)
+    with pytest.raises(RuntimeError):
+        tune(model, tmp_path / "cut", train, dev, **options)
+    monkeypatch.undo()
+    resume(tmp_path / "cut", quiet=True)
+    for name in ("model.safetensors", "train/best.safetensors"):
+        whole, cut = read_weights(tmp_path / "whole" / name), read_weights(tmp_path / "cut" / name)
+        assert whole.keys() == cut.keys() and all(torch.equal(whole[key], cut[key]) for key in whole)
+    assert read_json(tmp_path / "whole" / "train" / "best.json", "") == read_json(tmp_path / "cut" / "train" / "best.json", "")
+
+
+def test_resuming_on_changed_files_is_refused(model: Path, table: Any, tmp_path: Path) -> None:
+    train = table(40)
+    tune(model, tmp_path / "out", train, table(20, seed=1), epochs=1.0)
+    Path(train).write_text(Path(train).read_text() + "the cat\twarm\n")
+    with pytest.raises(plume.PlumeError, match="have changed"):
+        resume(tmp_path / "out", quiet=True)
+
+
+def test_from_scratch_is_the_same_network_without_its_weights(model: Path, table: Any, tmp_path: Path) -> None:
+    train, dev = table(40), table(20, seed=1)
+    made = {}
+    for scratch in (False, True):
+        tune(model, tmp_path / str(scratch), train, dev, epochs=1.0, rate=1e-9, from_scratch=scratch)
+        made[scratch] = plume.load(tmp_path / str(scratch)).model.body.state_dict()
+    before = plume.load(model).model.state_dict()
+    assert made[True].keys() == made[False].keys() == before.keys()
+    weight = "stack.blocks.0.attention.query.weight"
+    assert torch.allclose(made[False][weight], before[weight], atol=1e-5) and not torch.allclose(
+        made[True][weight], before[weight], atol=1e-2
+    )
+
+
+def test_several_tasks_share_a_body(model: Path, table: Any, tmp_path: Path) -> None:
+    """Each gets its turn by its size to the power of 3/4 (BAM)."""
+    small, large = table(40, name="small"), table(640, seed=3, name="large")
+    kinds: list[int] = []
+    step = loops.Loop._step
+
+    def noted(self: Any, given: Any, *rest: Any) -> Any:
+        kinds.append(given.kind)
+        return step(self, given, *rest)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loops.Loop, "_step", noted)
+        start_from_options(
+            model, task=[f"one:classification={small},{small}", f"two:classification={large},{small}"], out=tmp_path / "out", batch=8,
+            rate=3e-3, budget="400steps", quiet=True, patience=99,
+        )  # fmt: skip
+    counts = Counter(kinds)
+    expected = 400 * 40**0.75 / (40**0.75 + 640**0.75)
+    assert abs(counts[0] - expected) < 4 * np.sqrt(expected)
+    tuned = plume.load(tmp_path / "out")
+    assert [task.called for task in tuned.tasks] == ["one", "two"]
+    assert tuned.predict(["the cat rainy"], task="two")[0]["label"] == "cold"
+    with pytest.raises(plume.PlumeError, match="one, two"):
+        tuned.predict(["the cat rainy"])
+
+
+def test_without_a_dev_file_a_tenth_is_held_out(model: Path, table: Any, tmp_path: Path) -> None:
+    tune(model, tmp_path / "out", table(60), epochs=1.0)
+    card = (tmp_path / "out" / "card.md").read_text()
+    assert "6 of the 60 examples are held out" in card and "trained on 54, measured on 6" in card
+
+
+def test_unequal_classes_are_said(model: Path, table: Any, tmp_path: Path) -> None:
+    tune(model, tmp_path / "out", table(80, shares=(0.97, 0.03)), epochs=1.0)
+    assert "very unequal" in (tmp_path / "out" / "card.md").read_text()
+
+
+def test_frozen_layers_stay(model: Path, table: Any, tmp_path: Path) -> None:
+    tune(model, tmp_path / "out", table(40), epochs=1.0, adapt=["frozen_layers=1"])
+    before, after = dict(plume.load(model).model.named_parameters()), last_weights(tmp_path / "out")
+    changed = {name for name in before if not torch.equal(before[name], after[name])}
+    assert changed and all(name.startswith(("stack.blocks.1.", "pooler")) for name in changed)
+
+
+def test_layers_learn_at_their_own_rates(model: Path, table: Any, tmp_path: Path) -> None:
+    tune(model, tmp_path / "out", table(40), epochs=1.0, overrides=["layer_decay=0.01"])
+    before, after = dict(plume.load(model).model.named_parameters()), last_weights(tmp_path / "out")
+    moved = {name: float((before[name] - after[name]).abs().max()) for name in before}
+    first, second = moved["stack.blocks.0.feed_forward.inner.weight"], moved["stack.blocks.1.feed_forward.inner.weight"]
+    assert 0 < first < second / 20
+
+
+def test_defaults_follow_the_data_and_the_model(model: Path) -> None:
+    assert [epochs_for(count) for count in (50, 999, 1000, 5000, 100_000)] == [20, 20, 10, 5, 3]
+    body = plume.load(model).model
+    full, adapters, probe = (rate_for(body, Adaptation(mode=mode)) for mode in (Mode.FULL, Mode.ADAPTERS, Mode.PROBE))
+    assert (full, adapters, probe) == (pytest.approx(5e-5 * 768 / 32), pytest.approx(5e-4 * 768 / 32), 1e-3)
+    chosen = training_for(body, Adaptation(), Wishes(batch=4, rate=1e-5, length=20), examples=10)
+    assert (chosen.batch, chosen.peak, chosen.length) == (4, 1e-5, 20)
+    with pytest.raises(plume.PlumeError, match="at most 64"):
+        training_for(body, Adaptation(), Wishes(length=65), examples=10)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("good\twarm\nbad\tcold\nodd\tbad\tcold\n", r"table.tsv, line 3: 3 columns where 2"),
+        ("good\twarm\nbad\twarm\n", "nothing to tell apart"),
+        ("", "empty"),
+    ],
+)
+def test_bad_training_files(content: str, message: str, model: Path, tmp_path: Path) -> None:
+    (tmp_path / "table.tsv").write_text(content)
+    with pytest.raises(plume.PlumeError, match=message):
+        tune(model, tmp_path / "out", str(tmp_path / "table.tsv"), label="2", text=["1"])
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_label_that_training_has_not_shown(model: Path, table: Any, tmp_path: Path) -> None:
+    (tmp_path / "dev.tsv").write_text("the cat\twarm\nthe cat\ttepid\n")
+    with pytest.raises(plume.PlumeError, match=r"dev.tsv, line 2: the label 'tepid' does not occur"):
+        tune(model, tmp_path / "out", table(40), str(tmp_path / "dev.tsv"))
+    tuned = tune(model, tmp_path / "out", table(40), str(tmp_path / "dev.tsv"), task_options=["unseen=true"], epochs=1.0)
+    assert tuned.scores["accuracy"] <= 0.5
+
+
+def test_an_empty_dev_file(model: Path, table: Any, tmp_path: Path) -> None:
+    (tmp_path / "dev.tsv").write_text("\n\n")
+    with pytest.raises(plume.PlumeError, match=r"dev.tsv"):
+        tune(model, tmp_path / "out", table(40), str(tmp_path / "dev.tsv"))
