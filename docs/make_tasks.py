@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from plume.core.files import write_text
-from plume.tasks._metrics import confidence_interval
-from plume.tasks._options import named
+from plume.metrics.scores import confidence_interval
 from plume.train.card import table
+from plume.tuning.options import named
 
 HERE = Path(__file__).parent
 SIDES = {"gain": ("pretrained", "scratch"), "peer": ("plume", "transformers")}

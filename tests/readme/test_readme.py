@@ -42,6 +42,7 @@ def test_commands_and_python(readme: str, tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.chdir(tmp_path)
     write_embedded(tmp_path / "corpus.txt", chinese_documents(count=300))
     write_other_corpora(tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     (tmp_path / "my_recipe.py").write_text(own_recipe(readme), encoding="utf-8")
     for line in "".join(blocks(readme, "bash")).splitlines():
         words = shlex.split(line, comments=True)
@@ -62,6 +63,7 @@ def test_commands_and_python(readme: str, tmp_path: Path, monkeypatch: pytest.Mo
     assert seen["scores"][0].perplexity > 1  # type: ignore[index]
     assert len(seen["hidden"].layers) == 3  # type: ignore[attr-defined]
     assert str(seen["text"]).startswith("从前")
+    assert seen["answers"][0].keys() == {"entities", "tags"}  # type: ignore[index]
 
 
 def test_both_readmes_show_the_same_commands() -> None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from plume.core.errors import PlumeError
 from plume.core.part import Part
-from plume.model.features import Place
 from plume.nn.low_rank import LowRank
 from plume.nn.task_network import TaskNetwork
 
@@ -26,6 +25,14 @@ class Mode(enum.StrEnum):
         return self in (Mode.FEATURES, Mode.PROBE)
 
 
+class Place(enum.StrEnum):
+    """Where a task's network gets the mixture of layers: as its input, beside its own output, or both, each with weights of its own (ELMo §3.3)."""
+
+    INPUT = "input"
+    OUTPUT = "output"
+    BOTH = "both"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Adaptation(Part):
     mode: Mode = Mode.FULL
@@ -33,6 +40,7 @@ class Adaptation(Part):
     adapters: LowRank = LowRank()
     network: TaskNetwork = TaskNetwork()
     place: Place = Place.INPUT  # where the mixture of layers enters the task's network
+    penalty: float = 0.0  # λ of Σ w² on the mixture's weights: a large one keeps it near the mean of the layers (ELMo §3.3, §5.1)
     layer: int | None = None  # a probe's, from 0 (the embedding); None: the last
     dropout: float | None = None  # of the model while it is tuned; None: 0.1 for Transformers that learn, else the model's own
 

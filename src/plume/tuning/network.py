@@ -13,7 +13,6 @@ from plume.core.batch import Batch, Encoded
 from plume.core.errors import PlumeError
 from plume.heads.head import Dims, Head, HeadModule, Loss
 from plume.heads.sentence_classification import SentenceClassification, SentenceClassificationModule
-from plume.model.features import Place
 from plume.model.recurrent import RecurrentModel, picked
 from plume.model.trainable import Trainable
 from plume.model.two_streams import TwoStreamModel
@@ -21,7 +20,7 @@ from plume.nn.low_rank import add_low_rank
 from plume.nn.pooling import Pooling
 from plume.nn.scalar_mix import ScalarMix
 from plume.nn.stack import initialise
-from plume.tuning.adaptation import Adaptation, Mode
+from plume.tuning.adaptation import Adaptation, Mode, Place
 from plume.tuning.word_body import WordBody
 
 Body = Any  # a Model or a WordBody: `encode`, `width`, `spelling`, `body_flops`
@@ -157,7 +156,11 @@ class TaskModel(Trainable):
 
     def losses(self, batch: Batch) -> dict[str, Loss]:
         encoded = self.states(batch)
-        return {name: self.head(name).loss(encoded, target) for name, target in batch.labels.items()}
+        found = {name: self.head(name).loss(encoded, target) for name, target in batch.labels.items()}
+        if self.mixes is None or not self.adaptation.penalty or not torch.is_grad_enabled():
+            return found
+        penalty = torch.stack([mix.penalty(self.adaptation.penalty) for mix in self.mixes.values()]).sum()  # type: ignore[operator]
+        return {name: replace(loss, total=loss.total + penalty * loss.count) for name, loss in found.items()}
 
     def scores(self, batch: Batch) -> Tensor:
         """What the head says of the one task that the batch asks about."""
