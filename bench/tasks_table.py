@@ -115,8 +115,8 @@ def peer(one: Set, weights: Path, data: Path, count: int, *, seed: int) -> None:
     """Both sides see the same examples and are measured after the last step, whatever came before."""
     from plume.hf.importing import import_folder
     from plume.tuning.options import named
+    from plume.tuning.preparing import prepare
     from plume.tuning.settings import TaskData
-    from plume.tuning.tune import prepare
 
     key = f"peer/{one.name}/{one.task}/{{}}/{seed}"
     if all(key.format(side) in kept() for side in ("plume", "transformers")):

@@ -30,8 +30,8 @@ def prepared(case: str, data: Path, steps: int) -> Any:
     """The first examples, enough for the steps; a few to measure on, because there must be some."""
     from plume.core.part import replace
     from plume.tuning.options import named
+    from plume.tuning.preparing import prepare
     from plume.tuning.settings import TaskData
-    from plume.tuning.tune import prepare
 
     task, train, dev = CASES[case]
     found = prepare(TaskData(task=named(task), train=(str(data / train),), dev=(str(data / dev),)))

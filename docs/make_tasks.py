@@ -36,8 +36,8 @@ file over the run, for both. {models}
 ## Beside transformers
 
 The real weights of all-MiniLM-L6-v2, tuned by plume and by a plain loop over transformers (`bench/_transformers_tasks.py`): the same examples,
-{steps} steps, batch 32, rate 1e-4 with a tenth of warm-up, dropout 0.1; measured after the last step. The two draw batches and dropout differently, so
-single runs differ.
+{steps} steps, batch 32, rate 1e-4 with a tenth of warm-up, dropout 0.1; measured after the last step. The two draw batches and dropout differently,
+so single runs differ.
 
 {peer}
 """

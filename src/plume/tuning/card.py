@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from torch import nn
 
@@ -13,10 +13,8 @@ from plume.core.files import write_text
 from plume.core.part import describe
 from plume.train.card import CARD, sparkline, table, versions
 from plume.train.loop import Outcome
-
-if TYPE_CHECKING:
-    from plume.tuning.settings import TuneSettings
-    from plume.tuning.tune import Prepared
+from plume.tuning.preparing import Prepared
+from plume.tuning.settings import TuneSettings
 
 
 def write_card(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -33,7 +34,15 @@ class TaskModel(Trainable):
     in words has none: `writing` says which of the body's own objectives answers it.
     """
 
-    def __init__(self, body: Body, heads: Mapping[str, Head], adaptation: Adaptation, writing: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        body: Body,
+        heads: Mapping[str, Head],
+        adaptation: Adaptation,
+        writing: Mapping[str, str] | None = None,
+        *,
+        from_scratch: bool = False,
+    ) -> None:
         super().__init__()
         self.memories = {}
         self.body, self.adaptation, self.writing = body, adaptation, dict(writing or {})
@@ -42,8 +51,8 @@ class TaskModel(Trainable):
                 f"{', '.join(self.writing)}: a model that writes learns by its own weights, and --mode {adaptation.mode} freezes them; "
                 "use --mode full or adapters."
             )
-        frozen = adaptation.mode.frozen
-        self.pools = frozen or isinstance(body, RecurrentModel | WordBody)
+        self.frozen = adaptation.mode.frozen and not from_scratch  # what knows nothing has to learn
+        self.pools = adaptation.mode.frozen or isinstance(body, RecurrentModel | WordBody)
         self.mixes, self.network, width = None, None, body.width
         if adaptation.mode is Mode.FEATURES:
             places = [Place.INPUT, Place.OUTPUT] if adaptation.place is Place.BOTH else [adaptation.place]
@@ -65,11 +74,9 @@ class TaskModel(Trainable):
         writing = [self.body.head(objective) for objective in self.writing.values()]
         for head in getattr(self.body, "heads", {}).values():  # of pre-training: kept, and not trained on unless they write the answers
             for parameter in head.parameters() if head not in writing else ():
-                if (
-                    parameter is not getattr(getattr(self.body, "embedding", None), "token", head).weight
-                ):  # tied ones learn as token vectors
+                if parameter is not self.body.embedding.token.weight:  # tied ones learn as token vectors
                     parameter.requires_grad_(False)
-        if adaptation.mode.frozen:
+        if self.frozen:
             self.body.requires_grad_(False)
         elif adaptation.mode is Mode.ADAPTERS:
             add_low_rank(self.body, adaptation.adapters)
@@ -87,7 +94,7 @@ class TaskModel(Trainable):
 
     def train(self, mode: bool = True) -> TaskModel:
         super().train(mode)
-        if self.adaptation.mode.frozen:
+        if self.frozen:
             self.body.eval()
         return self
 
@@ -111,11 +118,8 @@ class TaskModel(Trainable):
             return self.body.encode(batch)
         name = next(iter(batch.labels))
         whole = replace(batch, read=None)
-        if self.adaptation.mode.frozen:
-            with torch.no_grad():
-                encoded = self.body.encode(whole, keep_layers=True)
-        else:
-            encoded = self.body.encode(whole)
+        with torch.no_grad() if self.frozen else nullcontext():
+            encoded = self.body.encode(whole, keep_layers=self.adaptation.mode.frozen)
         states = self._on_top(encoded, batch.length)
         if isinstance(self.head(name), SentenceClassificationModule):
             return replace(encoded, last=self._pooled(states, batch), layers=())
@@ -152,7 +156,7 @@ class TaskModel(Trainable):
         heads = sum(self.head(name).flops(count) for name, count in self.counts(batch).items())
         rows, time = batch.tokens.shape
         network = 0 if self.network is None else self.network.flops(rows=rows, time=time)
-        return (body // 3 if self.adaptation.mode.frozen else body) + 3 * (heads + network)
+        return (body // 3 if self.frozen else body) + 3 * (heads + network)
 
     def losses(self, batch: Batch) -> dict[str, Loss]:
         encoded = self.states(batch)

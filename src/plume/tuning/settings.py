@@ -93,7 +93,7 @@ def length_for(body: Body, wanted: int | None) -> int:
         if longest is not None and wanted > longest:
             raise PlumeError(f"--length {wanted}: {body.recipe.name} places at most {longest} tokens.")
         return wanted
-    return _LONGEST if longest is None else min(longest, max(body.recipe.training.length, 128))
+    return _LONGEST if longest is None else min(longest, body.recipe.training.length)
 
 
 def with_dropout(recipe: Recipe, adaptation: Adaptation) -> Recipe:

@@ -195,12 +195,12 @@ def save_declaration(folder: Path, declared: Declared, body: Body, tokenizer: To
         save_recipe(folder, body.recipe)
 
 
-def assemble(body: Body, declared: Declared) -> TaskModel:
+def assemble(body: Body, declared: Declared, *, from_scratch: bool = False) -> TaskModel:
     classifier = body.recipe.classifier if isinstance(body, Model) else SentenceClassification()
     dropout = DROPOUT if declared.adaptation.dropout is None else declared.adaptation.dropout
     heads = {task.called: task.head(classifier, dropout=dropout) for task in declared.tasks if not isinstance(task, WrittenTask)}
     writing = {task.called: task.writes.objective for task in declared.tasks if isinstance(task, WrittenTask)}
-    return TaskModel(body, heads, declared.adaptation, writing)
+    return TaskModel(body, heads, declared.adaptation, writing, from_scratch=from_scratch)
 
 
 def coder_for(body: Body, tokenizer: Tokenizer, *, length: int) -> Coder:

@@ -221,3 +221,24 @@ def test_an_empty_dev_file(model: Path, table: Any, tmp_path: Path) -> None:
     (tmp_path / "dev.tsv").write_text("\n\n")
     with pytest.raises(plume.PlumeError, match=r"dev.tsv"):
         tune(model, tmp_path / "out", table(40), str(tmp_path / "dev.tsv"))
+
+
+@pytest.mark.parametrize("mode", ["full", "features", "adapters", "probe"])
+def test_a_seed_fixes_everything(mode: str, model: Path, table: Any, tmp_path: Path) -> None:
+    train, dev = table(24), table(16, seed=1)
+    made = []
+    for number, seed in enumerate((5, 5, 6)):
+        torch.manual_seed(number)  # whatever the caller has drawn before
+        tune(model, tmp_path / str(number), train, dev, mode=mode, epochs=1.0, seed=seed)
+        made.append(read_weights(checkpoints(tmp_path / str(number))[-1] / "model.safetensors"))
+    assert all(torch.equal(made[0][name], made[1][name]) for name in made[0])
+    assert any(not torch.equal(made[0][name], made[2][name]) for name in made[0])
+
+
+def test_from_scratch_even_frozen_features_learn(model: Path, table: Any, tmp_path: Path) -> None:
+    tune(model, tmp_path / "out", table(24), table(16, seed=1), mode="features", epochs=1.0, from_scratch=True)
+    first = plume.load(model).model
+    first.initialise(0)
+    last = last_weights(tmp_path / "out")
+    weight = "stack.blocks.0.feed_forward.inner.weight"
+    assert 0 < float((dict(first.named_parameters())[weight] - last[weight]).abs().max()) < 0.1

@@ -1,0 +1,65 @@
+"""A task's files, read: what is learned from, and what is measured on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from plume.core.errors import PlumeError
+from plume.readers.example import Example, Reading
+from plume.tuning.settings import TaskData
+from plume.tuning.task import Columns, Task
+
+_HELD_OUT = 1000  # examples at most, where no dev file is given
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """One task's examples, read and laid out."""
+
+    task: Task
+    train: list[Example]
+    dev: list[Example]
+    readings: list[Reading]
+    notes: list[str]
+    dev_file: Path
+
+
+def prepare(data: TaskData, columns: Columns = Columns(), *, seed: int = 0, known: bool = False) -> Prepared:
+    """Read a task's files; its labels and the files' layout are learned on the way, unless they are `known` from a run before."""
+    train_paths, dev_paths = [Path(path) for path in data.train], [Path(path) for path in data.dev]
+    task = data.task if known else data.task.fitted(train_paths, columns)
+    reading = Reading(file=train_paths[0])
+    train = _read(task, train_paths, reading)
+    readings, notes = [reading], []
+    task = task if known else task.learned(train)
+    if dev_paths:
+        readings.append(Reading(file=dev_paths[0]))
+        dev = _read(task, dev_paths, readings[-1])
+        task.check(dev, dev_paths[0])
+    else:
+        train, dev = _split(train, seed)
+        notes.append(
+            f"{task.called}: no dev file was given, so {len(dev):,} of the {len(train) + len(dev):,} examples are held out for it."
+        )
+    if note := task.balance(train):
+        notes.append(note)
+    return Prepared(task=task, train=train, dev=dev, readings=readings, notes=notes, dev_file=(dev_paths or train_paths)[0])
+
+
+def _read(task: Task, paths: list[Path], reading: Reading) -> list[Example]:
+    examples = list(task.read(paths, reading, labelled=True))
+    if not examples:
+        raise PlumeError(f"{paths[0]} has no usable example: {' '.join(reading.lines()[1:]) or 'it is empty.'}")
+    return examples
+
+
+def _split(examples: list[Example], seed: int) -> tuple[list[Example], list[Example]]:
+    order = np.random.default_rng(seed).permutation(len(examples))
+    count = min(max(len(examples) // 10, 1), _HELD_OUT)
+    if len(examples) < 2:
+        raise PlumeError("One example cannot be both trained on and measured on: give a --dev file.")
+    held_out = set(order[:count].tolist())
+    return [e for n, e in enumerate(examples) if n not in held_out], [e for n, e in enumerate(examples) if n in held_out]
