@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import multiprocessing
 import os
 import statistics
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
+
+from _apart import measured
 
 BATCH, LENGTH = 32, 256
 LABELS = {"classification": ["World", "Sports", "Business", "Sci/Tech"], "ner": ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]}
@@ -88,18 +89,7 @@ def theirs(task: str, folder: Path, texts: list[str]) -> tuple[float, list[Any]]
     return seconds, [[(entity["start"], entity["end"], entity["entity_group"]) for entity in one] for one in found]
 
 
-def apart(side: str, pipe: Any, *arguments: Any) -> None:
-    pipe.send({"plume": ours, "transformers": theirs}[side](*arguments))
-
-
-def measured(side: str, *arguments: Any) -> tuple[float, list[Any]]:
-    context = multiprocessing.get_context("spawn")
-    here, there = context.Pipe()
-    process = context.Process(target=apart, args=(side, there, *arguments))
-    process.start()
-    value: tuple[float, list[Any]] = here.recv()
-    process.join()
-    return value
+SIDES = {"plume": ours, "transformers": theirs}
 
 
 def main() -> None:
@@ -118,7 +108,7 @@ def main() -> None:
             answers: dict[str, list[Any]] = {}
             for _ in range(given.rounds):
                 for side, found in speeds.items():
-                    seconds, answers[side] = measured(side, task, folder, texts)
+                    seconds, answers[side] = measured(SIDES[side], task, folder, texts)
                     found.append(len(texts) / seconds)
             ratios = sorted(one / other for one, other in zip(speeds["plume"], speeds["transformers"], strict=True))
             both = zip(answers["plume"], answers["transformers"], strict=True)

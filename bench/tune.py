@@ -11,12 +11,13 @@ measuring is counted on either side.
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import os
 import statistics
 import tempfile
 from pathlib import Path
 from typing import Any
+
+from _apart import measured
 
 CASES = {
     "sst2": ("classification", "sst2/train.tsv", "sst2/dev.tsv"),
@@ -82,18 +83,7 @@ def theirs(case: str, weights: Path, data: Path, steps: int) -> float:
     return steps * BATCH / seconds
 
 
-def apart(side: str, pipe: Any, *arguments: Any) -> None:
-    pipe.send({"plume": ours, "transformers": theirs}[side](*arguments))
-
-
-def measured(side: str, *arguments: Any) -> float:
-    context = multiprocessing.get_context("spawn")
-    here, there = context.Pipe()
-    process = context.Process(target=apart, args=(side, there, *arguments))
-    process.start()
-    value: float = here.recv()
-    process.join()
-    return value
+SIDES = {"plume": ours, "transformers": theirs}
 
 
 def main() -> None:
@@ -108,7 +98,7 @@ def main() -> None:
         speeds: dict[str, list[float]] = {"plume": [], "transformers": []}
         for _ in range(given.rounds):
             for side, found in speeds.items():
-                found.append(measured(side, case, given.weights, given.data, given.steps))
+                found.append(measured(SIDES[side], case, given.weights, given.data, given.steps))
         ratios = sorted(one / other for one, other in zip(speeds["plume"], speeds["transformers"], strict=True))
         medians = {side: statistics.median(found) for side, found in speeds.items()}
         print(

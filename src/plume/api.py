@@ -19,8 +19,9 @@ from plume.train import word_vectors
 from plume.train.budget import Budget
 from plume.train.settings import WordSettings, declared, make_settings, make_word_settings, read_settings
 from plume.tuning import options as tuning
+from plume.tuning.declared import is_tuned
 from plume.tuning.exchange import export_tuned, import_tuned
-from plume.tuning.tuned import TunedModel, is_tuned
+from plume.tuning.tuned import TunedModel
 
 recipe = catalog.declaration
 

@@ -32,11 +32,12 @@ from plume.model.task_head import TaskHead
 from plume.recipes import _catalog as catalog
 from plume.tasks import classification, multi_label, multiple_choice, ner, pos, qa, regression, similarity
 from plume.tuning.adaptation import Adaptation, Mode
+from plume.tuning.declared import Declared
 from plume.tuning.decoder_rows import through_decoder
 from plume.tuning.exchange import export_tuned, import_tuned, task_of
 from plume.tuning.network import TaskModel
 from plume.tuning.task import Task
-from plume.tuning.tuned import Declared, TunedModel, assemble, reading_order
+from plume.tuning.tuned import TunedModel, assemble, reading_order
 
 TOLERANCE = 1e-9
 VOCABULARY, TIME, CHOICES = 60, 12, 3

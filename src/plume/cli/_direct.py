@@ -15,8 +15,8 @@ def direct_task(model: Path, name: str | None) -> DirectTask | None:
     """The task of that name, if it is one that a model does without being tuned for it; None: the model must have been."""
     from plume.core import catalog
     from plume.core.errors import PlumeError, suggest
+    from plume.tuning.declared import is_tuned, read_declaration
     from plume.tuning.task import DirectTask
-    from plume.tuning.tuned import is_tuned, read_declaration
 
     if not model.exists():
         raise PlumeError(f"{model} does not exist: give a model directory.")

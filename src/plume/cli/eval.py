@@ -51,7 +51,7 @@ def _word_vectors(model: Path, similarity: list[Path], analogy: list[Path], *, m
     from plume.core.errors import PlumeError
     from plume.static import evaluation
     from plume.static.load import load_vectors
-    from plume.tuning.tuned import is_tuned
+    from plume.tuning.declared import is_tuned
 
     if is_tuned(model):
         raise PlumeError(f"{model} is tuned for a task: measure it with --data FILE. --similarity and --analogy are for word vectors.")

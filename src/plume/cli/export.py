@@ -24,7 +24,7 @@ def run(
     import plume
     from plume.core.errors import PlumeError, suggest
     from plume.static.model import is_word_model
-    from plume.tuning.tuned import is_tuned
+    from plume.tuning.declared import is_tuned
 
     if is_word_model(model) and not is_tuned(model):
         from plume.static.exchange import export_vectors

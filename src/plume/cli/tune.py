@@ -106,7 +106,7 @@ def run(
 def _finish(made: Tuned, *, quiet: bool) -> None:
     """The best scores, where the model is, what to do next; a run that a signal ended leaves with the signal's usual code."""
     from plume.cli._scores import print_scores
-    from plume.tuning.tuned import read_declaration
+    from plume.tuning.declared import read_declaration
 
     stopped = made.outcome.stopped_by
     if stopped is not None:

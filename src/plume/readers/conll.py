@@ -7,11 +7,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from plume.core.errors import PlumeError
 from plume.core.part import Part
-from plume.data.lines import read_lines
+from plume.readers.conll_rows import Columns, Row, find_columns, lines_of, read_rows
 from plume.readers.example import Example, Reading
 from plume.readers.schemes import Scheme, find_scheme, first_mistake, mistake_in, to_bio
 from plume.text.languages import HAN, has_han
@@ -22,10 +21,6 @@ _MARKED = re.compile(r"(.+?)[0-9]+", re.DOTALL)
 _SAMPLE = 400  # lines that tell a CoNLL file
 _JSON = ('{"', "[{", '["')
 _MENDED = "tags that break the scheme"
-_ID = re.compile(r"\d+([-.]\d+)?")
-_COMMENT = re.compile(r"# (\S+ = |newdoc|newpar)")  # "# text = …"; where "#" may be a word, as in "# O", other lines are none
-_CONLL_U = 10  # columns
-_UPOS = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +39,7 @@ def find_conll(path: Path, *, plain: bool, column: int = -1) -> Conll:
     lines: dict[str, int] = {}  # where each tag is met first
     sentences: list[list[str]] = []
     count = single = 0
-    for rows in _read_rows(path, _find_columns(path, labelled=True, column=column)):
+    for rows in read_rows(path, find_columns(path, labelled=True, column=column)):
         sentences.append([row.tag for row in rows])
         words.update(row.word for row in rows if row.word)
         for row in rows:
@@ -66,10 +61,10 @@ def find_conll(path: Path, *, plain: bool, column: int = -1) -> Conll:
 
 def read_conll(path: Path, reading: Reading, *, labelled: bool, conll: Conll) -> Iterator[Example]:
     """A sentence an example: its text, where its words stand in it, and its tags as BIO (or as they are)."""
-    columns = _find_columns(path, labelled=labelled, column=conll.column)
+    columns = find_columns(path, labelled=labelled, column=conll.column)
     reading.format = _describe(conll, columns)
     known: set[str] = set()
-    for found in _read_rows(path, columns):
+    for found in read_rows(path, columns):
         rows = _with_words(found, path, reading)
         if not rows:
             continue
@@ -80,7 +75,7 @@ def read_conll(path: Path, reading: Reading, *, labelled: bool, conll: Conll) ->
         yield Example(texts=(text,), words=places, answer=tags, line=rows[0].line)
 
 
-def _with_words(rows: list[_Row], path: Path, reading: Reading) -> list[_Row]:
+def _with_words(rows: list[Row], path: Path, reading: Reading) -> list[Row]:
     """Crawled files have lines whose word was a space, or a character that somebody's clean-up took away."""
     if all(row.word for row in rows):
         return rows
@@ -90,7 +85,7 @@ def _with_words(rows: list[_Row], path: Path, reading: Reading) -> list[_Row]:
     return [row for row in rows if row.word]
 
 
-def _tags(rows: Sequence[_Row], conll: Conll, known: set[str], path: Path, reading: Reading) -> tuple[str, ...]:
+def _tags(rows: Sequence[Row], conll: Conll, known: set[str], path: Path, reading: Reading) -> tuple[str, ...]:
     tags = [row.tag for row in rows]
     if conll.scheme is Scheme.PLAIN:
         return tuple(tags)
@@ -114,7 +109,7 @@ def _unmarked(word: str) -> str:
     return found[1] if found else word
 
 
-def _describe(conll: Conll, columns: _Columns) -> str:
+def _describe(conll: Conll, columns: Columns) -> str:
     scheme = f", {conll.scheme.value.upper()} tags" if columns.tag and conll.scheme is not Scheme.PLAIN else ""
     marked = "; the digits behind each character, its place in the word, are taken off" if conll.marked else ""
     return f"CoNLL, {columns}{scheme}{marked}"
@@ -147,10 +142,10 @@ def _space_between(before: str, word: str, *, characters: bool) -> bool:
 
 def looks_like_conll(path: Path) -> bool:
     """By its first lines: as many columns everywhere, and a blank line between some or tags in the last column."""
-    columns = _find_columns(path, labelled=False, column=-1)
+    columns = find_columns(path, labelled=False, column=-1)
     cells: list[list[str]] = []
     blank = gap = False
-    for _, line in itertools.islice(_lines(path), _SAMPLE):
+    for _, line in itertools.islice(lines_of(path), _SAMPLE):
         gap |= blank and bool(line) and bool(cells)
         blank = not line
         if line and not columns.is_comment(line):
@@ -168,100 +163,3 @@ def _are_words(lines: Sequence[str]) -> bool:
     """Lines of Chinese sentences have no spaces either, but are longer than its words."""
     chinese = [line for line in lines if has_han(line)]
     return sum(map(len, chinese)) <= 3 * len(chinese) and max(map(len, lines)) <= 100
-
-
-class _Row(NamedTuple):
-    line: int
-    word: str
-    tag: str  # empty where none is asked for
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Columns:
-    """What the first row of a file says about all of them. Columns are counted from 1."""
-
-    separator: str  # a tab, or ASCII spaces: others (U+3000, U+00A0) may be words themselves
-    width: int
-    word: int
-    tag: int | None  # None: none is asked for
-
-    @property
-    def kind(self) -> str:
-        return "tabs" if self.separator == "\t" else "spaces"
-
-    def __str__(self) -> str:
-        words = "words only" if self.width == 1 else f"columns separated by {self.kind}, word in column {self.word} of {self.width}"
-        return f"{words}, tag in column {self.tag}" if self.tag else words
-
-    def split(self, line: str) -> list[str]:
-        if self.separator == "\t":
-            return line.split("\t")
-        cells = [cell for cell in line.split(" ") if cell]
-        return ["", *cells] if line.startswith(" ") and len(cells) == self.width - 1 else cells
-
-    def is_comment(self, line: str) -> bool:
-        if not line.startswith("#"):
-            return False
-        return self.word == 2 or (self.separator == "\t" and "\t" not in line) or _COMMENT.match(line) is not None
-
-
-def _read_rows(path: Path, columns: _Columns) -> Iterator[list[_Row]]:
-    """Sentence by sentence; a row with another number of columns than the first raises."""
-    rows: list[_Row] = []
-    for number, line in _lines(path):
-        if not line:
-            if rows:
-                yield rows
-            rows = []
-            continue
-        if columns.is_comment(line):
-            continue
-        cells = columns.split(line)
-        if len(cells) != columns.width:
-            raise PlumeError(
-                f"{path}, line {number}: found {len(cells)} column{'s' * (len(cells) != 1)}, expected {columns.width}, as in the file's first row, "
-                f"separated by {columns.kind}. Mend the line, or leave it out."
-            )
-        if columns.word == 2 and not cells[0].isdecimal():
-            continue  # CoNLL-U: a token of several words (3-4), whose words follow, or one that is not written (8.1)
-        rows.append(_Row(number, cells[columns.word - 1], cells[columns.tag - 1] if columns.tag else ""))
-        if columns.tag and not rows[-1].tag:
-            raise PlumeError(f"{path}, line {number}: the tag, in column {columns.tag}, is empty. Mend the line, or leave it out.")
-    if rows:
-        yield rows
-
-
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """What is blank is empty, and so is the mark between documents of CoNLL-2003."""
-    for number, line in read_lines(path, longest=None):
-        yield number, "" if line.startswith("-DOCSTART-") else line.rstrip("\r\t ")
-
-
-def _find_columns(path: Path, *, labelled: bool, column: int) -> _Columns:
-    """By the first row that is surely no comment. A file without rows counts as one of words."""
-    hash_first: tuple[int, str] | None = None
-    for number, line in _lines(path):
-        if line and not line.startswith("#"):
-            return _columns_of(line, f"{path}, line {number}", labelled=labelled, column=column)
-        if line and hash_first is None and not _COMMENT.match(line):
-            hash_first = number, line
-    if hash_first:
-        return _columns_of(hash_first[1], f"{path}, line {hash_first[0]}", labelled=labelled, column=column)
-    return _Columns(separator=" ", width=1, word=1, tag=None)
-
-
-def _columns_of(line: str, place: str, *, labelled: bool, column: int) -> _Columns:
-    separator = "\t" if "\t" in line else " "
-    cells = [cell for cell in line.split(separator) if cell or separator == "\t"]
-    width = len(cells)
-    word = 2 if separator == "\t" and width == _CONLL_U and _ID.fullmatch(cells[0]) else 1
-    if not labelled:
-        return _Columns(separator=separator, width=width, word=word, tag=None)
-    if width < 2:
-        raise PlumeError(f"{place}: found one column ({line[:40]!r}), expected a word and its tag, separated by a tab or a space.")
-    tag = _UPOS if word == 2 and column == -1 else column if column > 0 else width + 1 + column
-    if column == 0 or not word < tag <= width:
-        raise PlumeError(
-            f"{place}: no tag in column {column}: there are {width}, and the word is in column {word}. Count from 1, or from -1 for the last."
-        )
-    return _Columns(separator=separator, width=width, word=word, tag=tag)

@@ -10,9 +10,10 @@ from plume.model.checkpoint import load_model, load_weights, state_of
 from plume.static.model import WordModel, is_word_model
 from plume.text.tokenizer import Tokenizer
 from plume.tuning.adaptation import Adaptation
+from plume.tuning.declared import is_tuned
 from plume.tuning.network import Body
 from plume.tuning.settings import with_dropout
-from plume.tuning.tuned import TunedModel, is_tuned
+from plume.tuning.tuned import TunedModel
 from plume.tuning.word_body import WordBody
 
 

@@ -27,8 +27,9 @@ from plume.nn.low_rank import merge_low_rank
 from plume.text.tokenizer import Tokenizer
 from plume.text.tokenizers import finish
 from plume.tuning.adaptation import DROPOUT, Adaptation, Mode
+from plume.tuning.declared import Declared
 from plume.tuning.task import Task
-from plume.tuning.tuned import Declared, TunedModel, assemble, reading_order
+from plume.tuning.tuned import TunedModel, assemble, reading_order
 from plume.tuning.written import WrittenTask
 
 _KINDS: dict[type[Head], str] = {

@@ -33,17 +33,12 @@ from plume.tuning.best import BEST, BEST_SCORE, Best
 from plume.tuning.bodies import read_body, read_model
 from plume.tuning.by_text import approach
 from plume.tuning.card import write_card
+from plume.tuning.declared import Declared, save_declaration
 from plume.tuning.preparing import Prepared, prepare
 from plume.tuning.questions import QuestionReader, Questions
 from plume.tuning.settings import TaskData, TuneSettings, Wishes, epochs_for, mode_for, training_for
 from plume.tuning.task import Columns, Task
-from plume.tuning.tuned import (
-    Declared,
-    TunedModel,
-    assemble,
-    reading_order,
-    save_declaration,
-)
+from plume.tuning.tuned import TunedModel, assemble, reading_order
 
 _POWER = 0.75  # of a task's size, in how often it gets its turn (BAM, arXiv:1907.04829 §4.1)
 

@@ -10,45 +10,28 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from plume.core.batch import Batch, Order
 from plume.core.errors import PlumeError, suggest
-from plume.core.files import read_json, write_json
-from plume.core.part import Part, part_from_json, replace
+from plume.core.part import replace
 from plume.heads.sentence_classification import SentenceClassification
 from plume.model.abilities import Abilities
-from plume.model.checkpoint import TOKENIZER, WEIGHTS, load_weights, read_recipe, read_weights, save_recipe, save_weights, state_of
+from plume.model.checkpoint import WEIGHTS, load_weights, read_weights, save_weights, state_of
 from plume.model.encoder_decoder import EncoderDecoderModel
 from plume.model.language_model import LanguageModel
 from plume.model.model import Model
 from plume.nn.low_rank import merge_low_rank
 from plume.readers.example import Example, Reading
-from plume.static import model as word_models
-from plume.static.reading import WORDS
-from plume.static.vectors import NGrams, WordVectors
 from plume.text.tokenizer import Tokenizer
 from plume.train.evaluate import to_device
-from plume.tuning.adaptation import DROPOUT, Adaptation
+from plume.tuning.adaptation import DROPOUT
+from plume.tuning.declared import Declared, body_of, read_declaration, save_declaration
 from plume.tuning.decoder_rows import decoder_start, through_decoder
 from plume.tuning.network import Body, TaskModel
 from plume.tuning.questions import Floats, Questions, in_reading_order, inference_batches
 from plume.tuning.rows import Coder
 from plume.tuning.task import Prediction, Task
-from plume.tuning.word_body import WordBody
 from plume.tuning.written import TextQuestions, WrittenTask
-
-TASK = "task.json"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Declared(Part):
-    """What task.json says."""
-
-    tasks: tuple[Task, ...]
-    adaptation: Adaptation
-    length: int  # longest row, special tokens included
-    order: Order = Order.FULL  # how the body reads
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,7 +142,7 @@ class TunedModel:
         folder = Path(folder)
         declared = read_declaration(folder)
         state = read_weights(folder / WEIGHTS)
-        body, tokenizer = _body(folder, state)
+        body, tokenizer = body_of(folder, state)
         model = assemble(body, declared)
         load_weights(model, state, folder / WEIGHTS)
         merge_low_rank(model.body)  # the same numbers, without the detour
@@ -172,27 +155,6 @@ def mark_cut(predictions: list[Prediction], questions: Questions) -> list[Predic
         for number in np.flatnonzero(np.logical_or.reduceat(questions.rows.cut, questions.groups[:-1])).tolist():
             predictions[number]["cut"] = True
     return predictions
-
-
-def is_tuned(folder: Path) -> bool:
-    return (folder / TASK).exists()
-
-
-def read_declaration(folder: Path) -> Declared:
-    declared = part_from_json(read_json(folder / TASK, "it should say what the model was tuned for"))
-    if not isinstance(declared, Declared):
-        raise PlumeError(f"{folder / TASK} does not say what a model was tuned for.")
-    return declared
-
-
-def save_declaration(folder: Path, declared: Declared, body: Body, tokenizer: Tokenizer) -> None:
-    """Everything but the weights."""
-    write_json(folder / TASK, declared.to_json())
-    tokenizer.save(folder / TOKENIZER)
-    if isinstance(body, WordBody):
-        word_models.save_words(folder, body.recipe, body.vocabulary_of_words)
-    else:
-        save_recipe(folder, body.recipe)
 
 
 def assemble(body: Body, declared: Declared, *, from_scratch: bool = False) -> TaskModel:
@@ -226,29 +188,3 @@ def finished(batch: Batch, questions: Questions, body: Body, order: Order) -> Ba
 
 def reading_order(body: Body, tokenizer: Tokenizer) -> Order:
     return Abilities(body, tokenizer).reading_order if isinstance(body, Model) else Order.FULL
-
-
-def _body(folder: Path, state: dict[str, Tensor]) -> tuple[Body, Tokenizer]:
-    """As the directory declares it, without its weights."""
-    if word_models.is_word_model(folder):
-        return _word_body(folder, state)
-    recipe = read_recipe(folder)
-    tokenizer = Tokenizer.load(folder / TOKENIZER, format=recipe.format)
-    token = state.get("body.embedding.token.weight")
-    body = recipe.assembly.build(recipe, vocabulary=tokenizer.size if token is None else len(token))
-    body.spell(tokenizer.tokens())
-    return body, tokenizer
-
-
-def _word_body(folder: Path, state: dict[str, Tensor]) -> tuple[WordBody, Tokenizer]:
-    recipe = word_models.read_recipe(folder)
-    tokenizer = Tokenizer.load(folder / TOKENIZER, format=WORDS)
-    grams = state.get("body.grams")
-    ngrams = (
-        None
-        if grams is None
-        else NGrams(matrix=grams.numpy(), shortest=getattr(recipe, "shortest", 0), longest=getattr(recipe, "longest", 0))
-    )
-    words = word_models.read_words(folder / word_models.VOCABULARY)
-    vectors = WordVectors(words=words.words, counts=words.counts, matrix=state["body.table.weight"][1:].numpy(), ngrams=ngrams)
-    return WordBody(vectors, recipe=recipe, tokenizer=tokenizer), tokenizer

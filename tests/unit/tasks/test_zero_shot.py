@@ -23,8 +23,9 @@ from plume.tasks.zero_shot import TASK, wordings
 from plume.tuning import cloze
 from plume.tuning.adaptation import Adaptation
 from plume.tuning.cloze import Cloze
+from plume.tuning.declared import Declared
 from plume.tuning.entailment import find_entailment
-from plume.tuning.tuned import Declared, TunedModel, assemble
+from plume.tuning.tuned import TunedModel, assemble
 
 TEXTS = [
     "The cat finds a wooden box near the river.",

@@ -32,12 +32,13 @@ from plume.train.pretrain import build
 from plume.tuning import by_text
 from plume.tuning.adaptation import Adaptation, Mode
 from plume.tuning.by_text import By, approach, way_of
+from plume.tuning.declared import Declared
 from plume.tuning.label_scores import label_table
 from plume.tuning.many_writers import greedy
 from plume.tuning.questions import QuestionReader
 from plume.tuning.rows import Coder
 from plume.tuning.task import Columns, Task
-from plume.tuning.tuned import Declared, TunedModel, assemble, reading_order
+from plume.tuning.tuned import TunedModel, assemble, reading_order
 from plume.tuning.worded import LabelByText, NumberByText, step_of
 from plume.tuning.written import WrittenTask
 

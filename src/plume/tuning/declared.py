@@ -1,0 +1,81 @@
+"""What a tuned model's directory declares: task.json beside the files of the model below."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from torch import Tensor
+
+from plume.core.batch import Order
+from plume.core.errors import PlumeError
+from plume.core.files import read_json, write_json
+from plume.core.part import Part, part_from_json
+from plume.model.checkpoint import TOKENIZER, read_recipe, save_recipe
+from plume.static import model as word_models
+from plume.static.reading import WORDS
+from plume.static.vectors import NGrams, WordVectors
+from plume.text.tokenizer import Tokenizer
+from plume.tuning.adaptation import Adaptation
+from plume.tuning.network import Body
+from plume.tuning.task import Task
+from plume.tuning.word_body import WordBody
+
+TASK = "task.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Declared(Part):
+    """What task.json says."""
+
+    tasks: tuple[Task, ...]
+    adaptation: Adaptation
+    length: int  # longest row, special tokens included
+    order: Order = Order.FULL  # how the body reads
+
+
+def is_tuned(folder: Path) -> bool:
+    return (folder / TASK).exists()
+
+
+def read_declaration(folder: Path) -> Declared:
+    declared = part_from_json(read_json(folder / TASK, "it should say what the model was tuned for"))
+    if not isinstance(declared, Declared):
+        raise PlumeError(f"{folder / TASK} does not say what a model was tuned for.")
+    return declared
+
+
+def save_declaration(folder: Path, declared: Declared, body: Body, tokenizer: Tokenizer) -> None:
+    """Everything but the weights."""
+    write_json(folder / TASK, declared.to_json())
+    tokenizer.save(folder / TOKENIZER)
+    if isinstance(body, WordBody):
+        word_models.save_words(folder, body.recipe, body.vocabulary_of_words)
+    else:
+        save_recipe(folder, body.recipe)
+
+
+def body_of(folder: Path, state: dict[str, Tensor]) -> tuple[Body, Tokenizer]:
+    """As the directory declares it, without its weights."""
+    if word_models.is_word_model(folder):
+        return _word_body(folder, state)
+    recipe = read_recipe(folder)
+    tokenizer = Tokenizer.load(folder / TOKENIZER, format=recipe.format)
+    token = state.get("body.embedding.token.weight")
+    body = recipe.assembly.build(recipe, vocabulary=tokenizer.size if token is None else len(token))
+    body.spell(tokenizer.tokens())
+    return body, tokenizer
+
+
+def _word_body(folder: Path, state: dict[str, Tensor]) -> tuple[WordBody, Tokenizer]:
+    recipe = word_models.read_recipe(folder)
+    tokenizer = Tokenizer.load(folder / TOKENIZER, format=WORDS)
+    grams = state.get("body.grams")
+    ngrams = (
+        None
+        if grams is None
+        else NGrams(matrix=grams.numpy(), shortest=getattr(recipe, "shortest", 0), longest=getattr(recipe, "longest", 0))
+    )
+    words = word_models.read_words(folder / word_models.VOCABULARY)
+    vectors = WordVectors(words=words.words, counts=words.counts, matrix=state["body.table.weight"][1:].numpy(), ngrams=ngrams)
+    return WordBody(vectors, recipe=recipe, tokenizer=tokenizer), tokenizer
