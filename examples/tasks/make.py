@@ -92,8 +92,8 @@ def inference(draw: random.Random) -> dict[str, str]:
     return {"premise": premise, "hypothesis": draw.choice(said[label]), "label": label}
 
 
-def same_question(draw: random.Random) -> tuple[str, str, str]:
-    one, other = draw.sample(list(WORDS.asked), 2)
+def same_question(draw: random.Random, *subjects: str) -> tuple[str, str, str]:
+    one, other = draw.sample(subjects or list(WORDS.asked), 2)
     city, label = draw.choice(WORDS.cities_zh), draw.choice("01")
     first, second = draw.sample(WORDS.asked[one], 2)
     return first.format(city), (second if label == "1" else draw.choice(WORDS.asked[other])).format(city), label
@@ -304,7 +304,7 @@ FILES: dict[str, tuple[Maker, Callable[[list[Example]], str]]] = {
     "similar.{}.tsv": (similar, lambda rows: tsv(rows, "sentence1", "sentence2", "score")),
     "ratings.{}.csv": (rating, comma_separated),
     "nli.{}.jsonl": (inference, jsonl),
-    "paraphrase.zh.{}.tsv": (same_question, tsv),
+    "paraphrase.zh.{}.tsv": (lambda draw: same_question(draw, "天气", "小吃"), tsv),
     "choices.{}.jsonl": (choice, jsonl),
     "ner.{}.conll": (entities, conll),
     "ner.zh.{}.jsonl": (entities_zh, jsonl),

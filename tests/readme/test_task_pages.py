@@ -35,7 +35,6 @@ PRINTED = {
     "zero-shot": ("accuracy", '"cooking": ', "'美食': "),
     "emoji": ("top1", "top5", '"☔": '),
 }
-QUICKLY = {"ner", "classification", "qa", "text-to-text", "index", "zero-shot", "language-modelling"}
 
 
 def blocks(page: str) -> list[tuple[str, str]]:
@@ -84,7 +83,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-@pytest.mark.parametrize("page", [pytest.param(page, marks=() if page in QUICKLY else pytest.mark.slow) for page in PRINTED])
+@pytest.mark.parametrize("page", PRINTED)
 def test_page(page: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(folder)
     for language, text in blocks(page)[page == "index" :]:  # the first page begins with what is there already

@@ -94,19 +94,20 @@ class Loop:
 
     def run(self, position: Position) -> Outcome:
         settings, budget = self.settings, self.settings.budget
-        saved = measured = position.spent
+        saved = position.spent
         held_out: dict[str, float] = {}
         stopping: list[str] = []  # what all processes agree on; a signal to one becomes that with the next exchange
         with watched_signals() as caught:
             for end, active in self.plan.stages():
                 steps = self._steps(position, active)
                 while budget.progress(position.spent) < end and not stopping and not self._enough():
+                    before = budget.progress(position.spent)
                     position = self._step(next(steps), position, caught, stopping)
-                    done = budget.progress(position.spent) >= 1 or bool(stopping)
-                    if done or budget.progress(position.spent) - budget.progress(measured) >= 1 / max(settings.measurements, 1):
-                        measured = position.spent
+                    after = budget.progress(position.spent)
+                    if after >= 1 or _passed(before, after, settings.measurements) or (stopping and not held_out):
                         held_out = self._measure(position.spent)
-                    if done or settings.save_every.progress(_since(position.spent, saved)) >= 1:
+                    ended = after >= 1 or bool(stopping) or self._enough()
+                    if ended or settings.save_every.progress(_since(position.spent, saved)) >= 1:
                         saved = position.spent
                         self._refuse_divergence(position.spent)
                         save_checkpoint(self.folder, self.model, self.optimiser, position, write=self.processes.first, publish=self.publish)
@@ -205,7 +206,7 @@ class Loop:
         if not math.isfinite(self.processes.sum([float(self._last_loss)])[0]):
             raise PlumeError(
                 f"The loss is no longer a number at step {spent.steps}: training has diverged. The last checkpoint is intact. "
-                f"Lower the rate, for example --set training.peak={self.training.peak / 3:.2g}"
+                f"Lower the rate, for example {self.settings.lower_rate(self.training.peak / 3)}"
             )
 
     def _measure(self, spent: Spent) -> dict[str, float]:
@@ -220,6 +221,15 @@ def _tokens(batch: Batch) -> int:
     """All that the network reads: the source and what the decoder is shown count alike."""
     own = int(batch.tokens.size if batch.length is None else batch.length.sum())
     return own if batch.source is None else own + _tokens(batch.source)
+
+
+def _passed(before: float, after: float, marks: int) -> bool:
+    """Is there one of so many equal marks between? It does not depend on where a run was taken up again.
+
+    >>> [_passed(step / 30, (step + 1) / 30, 10) for step in range(4)]
+    [False, False, True, False]
+    """
+    return int(after * marks + 1e-9) > int(before * marks + 1e-9)
 
 
 def _since(spent: Spent, before: Spent) -> Spent:

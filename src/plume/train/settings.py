@@ -38,6 +38,10 @@ class RunSettings(Part):
     recompute: bool = False  # gradient checkpointing
     tensorboard: bool = False
 
+    def lower_rate(self, rate: float) -> str:
+        """How a user writes another learning rate."""
+        return f"--set training.peak={rate:.2g}"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(RunSettings):

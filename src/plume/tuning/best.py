@@ -19,6 +19,7 @@ from plume.tuning.task import Task
 from plume.tuning.tuned import TunedModel
 
 BEST, BEST_SCORE = Path("train") / "best.safetensors", Path("train") / "best.json"
+_ERRORS, _HUNDREDS = {"mse"}, {"bleu", "chrf"}
 _REHEARSED = 8  # dev examples that are measured before a run begins
 
 
@@ -43,7 +44,7 @@ class Best:
             found |= {self._prefix(one.task) + name: value for name, value in scores.items()}
         model.train()
         main = self.main(found)
-        if self.write and main > max(self.history, default=-np.inf):
+        if self.write and main >= max(self.history, default=-np.inf):  # of equals the later one, which is surer of itself
             save_weights(self.folder / BEST, state_of(model))
             write_json(self.folder / BEST_SCORE, {"step": spent.steps, "main": main, "scores": found})
         self.history.append(main)
@@ -55,11 +56,15 @@ class Best:
         for name in self.deciding:
             if name not in scores:
                 raise PlumeError(f"'{name}' is not measured here: choose --metric from {', '.join(scores)}.")
-        return sum(scores[name] for name in self.deciding) / len(self.deciding)
+        return sum(_weighed(name, scores[name]) for name in self.deciding) / len(self.deciding)
 
     @property
     def deciding(self) -> list[str]:
-        return [self._prefix(one.task) + (self.settings.metric or one.task.metric) for one in self.prepared]
+        """The task's own metric, or the one that was asked for; with several tasks `ner.f1` lets one task decide."""
+        metric = self.settings.metric
+        if metric is not None and len(self.prepared) > 1 and metric.split(".")[0] in {one.task.called for one in self.prepared}:
+            return [metric]
+        return [self._prefix(one.task) + (metric or one.task.metric) for one in self.prepared]
 
     def rehearse(self) -> None:
         """Measure a few examples, so that what cannot be measured is known before anything is trained or written."""
@@ -77,6 +82,12 @@ class Best:
     def enough(self) -> bool:
         after = len(self.history) - 1 - int(np.argmax(self.history)) if self.history else 0
         return after >= self.settings.patience
+
+
+def _weighed(name: str, value: float) -> float:
+    """So that more is better, and 1 the best: an error counts against, and BLEU and chrF go up to 100."""
+    metric = name.rpartition(".")[2]
+    return -value if metric in _ERRORS else value / 100 if metric in _HUNDREDS else value
 
 
 def _held_out(line: Mapping[str, Any]) -> dict[str, float]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import torch
-
 from plume.model.checkpoint import load_model, load_weights, state_of
 from plume.static.model import WordModel, is_word_model
 from plume.text.tokenizer import Tokenizer
@@ -33,8 +31,7 @@ def read_body(folder: Path, *, adaptation: Adaptation, from_scratch: bool, seed:
     source, tokenizer = read_model(folder)
     if isinstance(source, WordBody):
         if from_scratch:
-            generator = torch.Generator().manual_seed(seed)
-            torch.nn.init.normal_(source.table.weight, std=0.1, generator=generator)
+            source.forget(seed)
         return source, tokenizer
     recipe = with_dropout(source.recipe, adaptation)
     body = recipe.assembly.build(recipe, vocabulary=source.vocabulary)

@@ -68,7 +68,7 @@ def _ended(outcome: Outcome, settings: TuneSettings) -> str:
 def _data(one: Prepared, lost: Mapping[str, int]) -> str:
     lines = [f"- {line}" for reading in one.readings for line in reading.lines()] + [f"- {note}" for note in one.notes]
     lines.append(f"- trained on {len(one.train):,}, measured on {len(one.dev):,}")
-    lines += [f"- in training {count:,} {what}" for what, count in lost.items()]
+    lines += [f"- in training {count:,} {what}" for what, count in lost.items() if count]
     if one.task.labels:
         shown = ", ".join(one.task.labels[:20]) + (" …" if len(one.task.labels) > 20 else "")
         lines.append(f"- {len(one.task.labels)} labels: {shown}")

@@ -54,6 +54,10 @@ class TaskModel(Trainable):
         self.frozen = adaptation.mode.frozen and not from_scratch  # what knows nothing has to learn
         self.pools = adaptation.mode.frozen or isinstance(body, RecurrentModel | WordBody)
         self.mixes, self.network, width = None, None, body.width
+        if adaptation.layer is not None and not -1 - layers_of(body) < adaptation.layer < layers_of(body):
+            raise PlumeError(
+                f"There is no layer {adaptation.layer} to probe: {body.recipe.name} has 0 (embedding) to {layers_of(body) - 1}."
+            )
         if adaptation.mode is Mode.FEATURES:
             places = [Place.INPUT, Place.OUTPUT] if adaptation.place is Place.BOTH else [adaptation.place]
             self.mixes = nn.ModuleDict({str(place): ScalarMix(layers_of(body)) for place in places})
@@ -72,9 +76,11 @@ class TaskModel(Trainable):
     def _freeze(self) -> None:
         adaptation = self.adaptation
         writing = [self.body.head(objective) for objective in self.writing.values()]
+        # Token vectors that a head is tied to and a pooler that it reads through belong to the body, and learn.
+        body = {id(one) for name, one in self.body.named_parameters(remove_duplicate=False) if not name.startswith("heads.")}
         for head in getattr(self.body, "heads", {}).values():  # of pre-training: kept, and not trained on unless they write the answers
             for parameter in head.parameters() if head not in writing else ():
-                if parameter is not self.body.embedding.token.weight:  # tied ones learn as token vectors
+                if id(parameter) not in body:
                     parameter.requires_grad_(False)
         if self.frozen:
             self.body.requires_grad_(False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,9 +58,16 @@ def _read(task: Task, paths: list[Path], reading: Reading) -> list[Example]:
 
 
 def _split(examples: list[Example], seed: int) -> tuple[list[Example], list[Example]]:
-    order = np.random.default_rng(seed).permutation(len(examples))
+    """About a tenth apart; what shares a text, such as the questions about one passage, stays on one side."""
+    passage = [max(example.texts, key=len) for example in examples]
     count = min(max(len(examples) // 10, 1), _HELD_OUT)
-    if len(examples) < 2:
-        raise PlumeError("One example cannot be both trained on and measured on: give a --dev file.")
-    held_out = set(order[:count].tolist())
-    return [e for n, e in enumerate(examples) if n not in held_out], [e for n, e in enumerate(examples) if n in held_out]
+    held_out: set[str] = set()
+    sizes = Counter(passage)
+    for number in np.random.default_rng(seed).permutation(len(examples)).tolist():
+        if sum(sizes[text] for text in held_out) >= count:
+            break
+        held_out.add(passage[number])
+    train = [example for example, text in zip(examples, passage, strict=True) if text not in held_out]
+    if not train:
+        raise PlumeError("All examples are about one text, which cannot be both trained on and measured on: give a --dev file.")
+    return train, [example for example, text in zip(examples, passage, strict=True) if text in held_out]

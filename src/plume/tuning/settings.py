@@ -39,8 +39,11 @@ class TuneSettings(RunSettings):
     metric: str | None = None  # by which the best model is chosen; None: the task's
 
     def __post_init__(self) -> None:
-        if self.training.batch % self.accumulate:
+        if self.accumulate < 1 or self.training.batch % self.accumulate:
             raise PlumeError(f"A batch of {self.training.batch} rows does not divide into {self.accumulate} accumulated parts.")
+
+    def lower_rate(self, rate: float) -> str:
+        return f"--rate {rate:.2g}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -38,7 +38,7 @@ from plume.tuning.preparing import Prepared, prepare
 from plume.tuning.questions import QuestionReader, Questions
 from plume.tuning.settings import TaskData, TuneSettings, Wishes, epochs_for, mode_for, training_for
 from plume.tuning.task import Columns, Task
-from plume.tuning.tuned import TunedModel, assemble, reading_order
+from plume.tuning.tuned import TunedModel, assemble, coder_for, reading_order
 
 _POWER = 0.75  # of a task's size, in how often it gets its turn (BAM, arXiv:1907.04829 §4.1)
 
@@ -73,13 +73,17 @@ def start(
     prepared = [prepare(one, columns, seed=seed) for one in data]
     body, tokenizer = read_model(model)
     adaptation = adapt(mode_for(body))
+    if settings.get("from_scratch") and (adaptation.mode is Mode.ADAPTERS or adaptation.frozen_layers):
+        raise PlumeError("From scratch everything has to learn: leave out --mode adapters and --freeze.")
     prepared = [replace(one, task=approach(one.task, body, tokenizer, one.train, adaptation=adaptation, by=answer)) for one in prepared]
     examples = sum(len(one.train) for one in prepared)
     training = training_for(body, adaptation, wishes, examples=examples)
     for assignment in overrides:
         training = training.override(assignment)
-    epochs = wishes.epochs or epochs_for(examples)
-    steps = max(1, round(epochs * sum(-(-len(one.train) // training.batch) for one in prepared)))
+    epochs = epochs_for(examples) if wishes.epochs is None else wishes.epochs
+    coder = coder_for(body, tokenizer, length=training.length)
+    rows = [len(one.task.questions(one.train, coder.fresh())[0]) for one in prepared]  # windows of long texts are rows of their own
+    steps = max(1, round(epochs * sum(-(-count // training.batch) for count in rows)))
     made = TuneSettings(
         model=os.path.abspath(model),
         data=tuple(replace(one, task=ready.task) for one, ready in zip(data, prepared, strict=True)),
@@ -99,9 +103,9 @@ def resume(folder: Path, *, quiet: bool = False) -> Tuned:
     settings = part_from_json(read_json(folder / RUN, "it should hold the run's settings"))
     if not isinstance(settings, TuneSettings):
         raise PlumeError(f"{folder} is no tuning run: go on with it by 'plume pretrain --resume {folder}'.")
-    prepared = [prepare(one, seed=settings.seed, known=True) for one in settings.data]
     if (folder / DATA).exists() and read_json(folder / DATA, "what the run was fed") != _fingerprint(settings):
         raise PlumeError(f"The files that {folder} was tuned on have changed: restore them, or start a new run.")
+    prepared = [prepare(one, seed=settings.seed, known=True) for one in settings.data]
     return run_prepared(settings, prepared, folder, quiet=quiet, fresh=False)
 
 
@@ -111,7 +115,11 @@ def _absolute(paths: tuple[str, ...]) -> tuple[str, ...]:
 
 def _fingerprint(settings: TuneSettings) -> dict[str, str]:
     files = [path for one in settings.data for path in (*one.train, *one.dev)]
-    return {path: hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in files}
+    found = {}
+    for path in files:
+        with open(path, "rb") as opened:
+            found[path] = hashlib.file_digest(opened, "sha256").hexdigest()
+    return found
 
 
 def run_prepared(settings: TuneSettings, prepared: list[Prepared], folder: Path, *, quiet: bool = False, fresh: bool = True) -> Tuned:
@@ -182,7 +190,8 @@ def _questions(one: Prepared, tuned: TunedModel) -> tuple[Questions, Counter[str
 
 
 def _reader(questions: Questions, tuned: TunedModel, settings: TuneSettings) -> QuestionReader:
-    rows = min(settings.training.batch, len(questions))
+    parts = settings.accumulate
+    rows = max(min(settings.training.batch, len(questions)) // parts, 1) * parts  # every part gets some
     return QuestionReader(questions=questions, rows=rows, seed=settings.seed, finish=lambda batch: tuned.finish(batch, questions))
 
 

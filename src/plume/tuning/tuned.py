@@ -24,7 +24,7 @@ from plume.nn.low_rank import merge_low_rank
 from plume.readers.example import Example, Reading
 from plume.text.tokenizer import Tokenizer
 from plume.train.evaluate import to_device
-from plume.tuning.adaptation import DROPOUT
+from plume.tuning.adaptation import DROPOUT, Adaptation, Mode
 from plume.tuning.declared import Declared, body_of, read_declaration, save_declaration
 from plume.tuning.decoder_rows import decoder_start, through_decoder
 from plume.tuning.network import Body, TaskModel
@@ -145,7 +145,9 @@ class TunedModel:
         body, tokenizer = body_of(folder, state)
         model = assemble(body, declared)
         load_weights(model, state, folder / WEIGHTS)
-        merge_low_rank(model.body)  # the same numbers, without the detour
+        if declared.adaptation.mode is Mode.ADAPTERS:  # the same numbers, without the detour; what is saved again is a whole model
+            merge_low_rank(model.body)
+            declared = replace(declared, adaptation=Adaptation(dropout=declared.adaptation.dropout))
         return cls(model.to(device), tokenizer, declared)
 
 

@@ -34,6 +34,14 @@ class WordBody(nn.Module):
         self.ngrams = vectors.ngrams
         self.grams = nn.Parameter(torch.from_numpy(vectors.ngrams.matrix), requires_grad=False) if vectors.ngrams is not None else None
 
+    @torch.no_grad()
+    def forget(self, seed: int) -> None:
+        """Random vectors, as if there had been no text; a word without a vector still has none."""
+        generator = torch.Generator().manual_seed(seed)
+        for vectors in (self.table.weight[1:], self.grams):
+            if vectors is not None:
+                vectors.normal_(std=0.1, generator=generator)
+
     @property
     def width(self) -> int:
         return self.table.embedding_dim

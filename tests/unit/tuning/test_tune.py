@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -15,12 +16,17 @@ import torch
 
 import plume
 from plume.core.files import read_json
+from plume.heads.sentence_classification import SentenceClassification
 from plume.model.checkpoint import read_weights, save_model
+from plume.readers.example import Reading
 from plume.train import loop as loops
 from plume.train.checkpoint import checkpoints
+from plume.train.metrics import read_metrics
 from plume.tuning.adaptation import Adaptation, Mode
-from plume.tuning.options import start_from_options
-from plume.tuning.settings import Wishes, epochs_for, rate_for, training_for
+from plume.tuning.network import TaskModel
+from plume.tuning.options import named, start_from_options
+from plume.tuning.preparing import prepare
+from plume.tuning.settings import TaskData, Wishes, epochs_for, rate_for, training_for
 from plume.tuning.tune import resume
 
 WORDS = {"warm": ("sunny", "warm"), "cold": ("rainy", "cold")}
@@ -74,7 +80,7 @@ def test_learns_and_keeps_the_best(model: Path, table: Any, tmp_path: Path) -> N
     lines = [json.loads(line) for line in (tmp_path / "out" / "train" / "metrics.jsonl").read_text().splitlines()]
     measured = {line["step"]: line["held_out/accuracy"] for line in lines if "held_out/accuracy" in line}
     assert best["main"] == max(measured.values()) and measured[best["step"]] == best["main"]
-    assert best["step"] == min(step for step, value in measured.items() if value == best["main"]), "the first of equals"
+    assert best["step"] == max(step for step, value in measured.items() if value == best["main"]), "the last of equals"
     loaded = plume.load(tmp_path / "out")
     assert loaded.evaluate(table(40, seed=1)).scores["accuracy"] == best["main"]
     assert [one["label"] for one in loaded.predict(["the cat sunny", "rainy the cat"])] == ["warm", "cold"]
@@ -82,14 +88,15 @@ def test_learns_and_keeps_the_best(model: Path, table: Any, tmp_path: Path) -> N
 
 def test_stops_when_it_gets_no_better(model: Path, table: Any, tmp_path: Path) -> None:
     tuned = tune(model, tmp_path / "out", table(40), table(20, seed=1), epochs=10.0, rate=1e-9, patience=2, measurements=10)
-    # The first measurement, and two that are no better, five steps each (or six: a tenth is no round number).
-    assert 15 <= tuned.outcome.position.spent.steps <= 17
+    assert tuned.outcome.position.spent.steps == 3 * 5  # the first measurement, and two that are no better, five steps each
     assert "early: 2 measurements" in (tmp_path / "out" / "card.md").read_text()
+    assert resume(tmp_path / "out", quiet=True).outcome.position.spent.steps == 3 * 5, "it was finished"
 
 
-def test_a_killed_run_goes_on_to_the_same_bits(model: Path, table: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("mode", ["full", "features", "adapters"])
+def test_a_killed_run_goes_on_to_the_same_bits(mode: str, model: Path, table: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     train, dev = table(80), table(40, seed=1)
-    options: dict[str, Any] = {"save_every": "7steps", "epochs": 3.0, "patience": 99}
+    options: dict[str, Any] = {"save_every": "7steps", "epochs": 3.0, "patience": 99, "rate": 3e-4, "mode": mode}
     tune(model, tmp_path / "whole", train, dev, **options)
     step = loops.Loop._step
 
@@ -107,6 +114,8 @@ def test_a_killed_run_goes_on_to_the_same_bits(model: Path, table: Any, tmp_path
         whole, cut = read_weights(tmp_path / "whole" / name), read_weights(tmp_path / "cut" / name)
         assert whole.keys() == cut.keys() and all(torch.equal(whole[key], cut[key]) for key in whole)
     assert read_json(tmp_path / "whole" / "train" / "best.json", "") == read_json(tmp_path / "cut" / "train" / "best.json", "")
+    measured = [[line["step"] for line in read_metrics(tmp_path / name) if "held_out/accuracy" in line] for name in ("whole", "cut")]
+    assert measured[0] == measured[1] == [6, 12, 18, 24, 30]
 
 
 def test_resuming_on_changed_files_is_refused(model: Path, table: Any, tmp_path: Path) -> None:
@@ -160,7 +169,47 @@ def test_several_tasks_share_a_body(model: Path, table: Any, tmp_path: Path) -> 
 def test_without_a_dev_file_a_tenth_is_held_out(model: Path, table: Any, tmp_path: Path) -> None:
     tune(model, tmp_path / "out", table(60), epochs=1.0)
     card = (tmp_path / "out" / "card.md").read_text()
-    assert "6 of the 60 examples are held out" in card and "trained on 54, measured on 6" in card
+    held_out = int(re.search(r"so (\d+) of the 60 examples are held out", card)[1])  # type: ignore[index]
+    assert 6 <= held_out <= 30 and f"trained on {60 - held_out}, measured on {held_out}" in card
+
+
+def test_texts_that_are_held_out_are_not_trained_on(tmp_path: Path) -> None:
+    rows = [{"question": f"q{n}", "context": f"context {n // 5} and more", "answer": "more"} for n in range(100)]
+    (tmp_path / "qa.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    made = prepare(TaskData(task=named("qa"), train=(str(tmp_path / "qa.jsonl"),)))
+    contexts = [{example.texts[1] for example in part} for part in (made.train, made.dev)]
+    assert len(made.dev) == 10 and len(made.train) == 90 and not contexts[0] & contexts[1]
+
+
+def test_everything_below_learns(model: Path) -> None:
+    """The pooler too, though a head of pre-training reads through it."""
+    body = plume.load(model).model
+    made = TaskModel(body, {"x": SentenceClassification(classes=2)}, Adaptation())
+    frozen = {name for name, parameter in made.named_parameters() if not parameter.requires_grad}
+    assert body.pooler is not None and frozen and all(name.startswith("body.heads.") for name in frozen)
+
+
+@pytest.mark.parametrize(("metric", "better"), [("mse", min), ("pearson", max)])
+def test_the_best_by_any_metric(metric: str, better: Any, model: Path, table: Any, tmp_path: Path) -> None:
+    rows = [line.split("\t") for line in Path(table(60)).read_text().splitlines()]
+    (tmp_path / "scores.tsv").write_text("".join(f"{text}\t{text}\t{3.5 if label == 'warm' else 0.5}\n" for text, label in rows))
+    tune(model, tmp_path / "out", str(tmp_path / "scores.tsv"), str(tmp_path / "scores.tsv"), task="similarity", metric=metric, patience=99)
+    measured = [line[f"held_out/{metric}"] for line in read_metrics(tmp_path / "out") if f"held_out/{metric}" in line]
+    assert read_json(tmp_path / "out" / "train" / "best.json", "")["scores"][metric] == better(measured)
+
+
+def test_windows_count_as_rows(model: Path, tmp_path: Path) -> None:
+    """An epoch sees every window of a long context."""
+    rows = [{"question": "who?", "context": "the cat " * 60 + f"x{n}", "answer": "cat"} for n in range(16)]
+    (tmp_path / "qa.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    tuned = tune(model, tmp_path / "out", str(tmp_path / "qa.jsonl"), str(tmp_path / "qa.jsonl"), task="qa", epochs=1.0, patience=99)
+    windows = len(plume.load(tmp_path / "out").tasks[0].questions(*_examples(tmp_path))[0])
+    assert windows > 3 * 16 and tuned.outcome.position.spent.steps == -(-windows // 8)
+
+
+def _examples(folder: Path) -> tuple[Any, Any]:
+    tuned = plume.load(folder / "out")
+    return list(tuned.tasks[0].read([folder / "qa.jsonl"], Reading(file=folder / "qa.jsonl"), labelled=True)), tuned.coder()
 
 
 def test_unequal_classes_are_said(model: Path, table: Any, tmp_path: Path) -> None:
