@@ -209,6 +209,18 @@ def test_without_tuning(plume: Run, folder: Path, tmp_path: Path) -> None:
     refused(plume("predict", model, "a ___", "--task", "language-modelling", "--labels", "a,b"), "no use for --labels")
     told = plume("eval", model, "--data", folder / "test.tsv", "--task", "zero-shot", "--labels", "yes=gladly,no=never", "--json")
     assert set(json.loads(told.out)["scores"]) >= {"accuracy", "macro_f1"}
+    ways = ("--task", "zero-shot", "--labels", "letter,bread", "--way", "cloze")
+    scores = [
+        json.loads(plume("predict", model, "my sister", *ways, *more).out)["scores"] for more in ((), ("--each",), ("--no-calibrate",))
+    ]
+    assert [sum(one.values()) == pytest.approx(1.0, abs=1e-5) for one in scores] == [True, False, True]
+    assert scores[0] != scores[2]
+    refused(plume("predict", model, "my sister", *ways[:4], "--way", "entailment"), "does not judge entailment")
+    refused(plume("predict", model, "my sister", *ways[:4], "--way", "guess"), "choose entailment or cloze")
+    refused(plume("predict", model, "a ___", "--task", "language-modelling", "--each"), "no use for --each")
+    by_eval = ("eval", model, "--data", folder / "test.tsv", "--task", "zero-shot", "--labels", "yes=gladly,no=never")
+    assert plume(*by_eval, "--way", "cloze", "--each", "--no-calibrate").code == 0
+    refused(plume(*by_eval, "--way", "entailment"), "does not judge entailment")
     refused(plume("eval", model, "--data", folder / "test.tsv"), "not tuned")
 
 
@@ -275,6 +287,8 @@ def test_tags_that_break_bio_are_mended_and_counted(plume: Run, folder: Path, tm
         (("--precision", "fp23"), ("fp32",)),
         (("--task", "ner"), ("Several tasks",)),
         (("--task-set", "crff=true"), ("crf",)),
+        (("--accumulate", "0"), ("--accumulate is at least 1",)),
+        (("--epochs", "0"), ("--epochs is more than 0",)),
     ],
 )
 def test_bad_options(arguments: tuple[str, ...], words: tuple[str, ...], plume: Run, folder: Path, tmp_path: Path) -> None:
@@ -298,7 +312,11 @@ def test_what_users_get_wrong(plume: Run, folder: Path, ner: Path, tmp_path: Pat
     refused(plume("predict", ner), "Nothing")
     refused(plume("predict", ner, "a", "--task", "classification"), "tuned for ner")
     refused(plume("predict", ner, "a", "--task", "nre"), "did you mean ner")
+    known = plume("predict", ner, "a", "--task", "nre").err.partition("Known:")[2]
+    assert known.strip(" .\n").split(", ").count("ner") == 1
     refused(plume("predict", ner, "a", "--labels", "a,b"), "zero-shot")
+    refused(plume("predict", ner, "a", "--each"), "zero-shot")
+    refused(plume("eval", ner, "--data", folder / "dev.conll", "--way", "cloze"), "zero-shot")
     refused(plume("predict", ner, "--pair", "a", "b"), "one text")
     refused(plume("predict", ner, "--question", "a"), "--context")
     refused(plume("predict", tmp_path / "none", "a"), "does not exist")

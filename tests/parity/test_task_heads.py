@@ -286,7 +286,7 @@ def same(ours: list[dict[str, Any]], theirs: list[dict[str, float]]) -> None:
 
 
 @pytest.mark.parametrize("texts", [TEXTS, PAIRS], ids=["single", "pairs"])
-@pytest.mark.parametrize("family", ["bert", "roberta", "albert", "electra", "gpt2"])
+@pytest.mark.parametrize("family", ["bert", "roberta", "albert", "electra", "gpt2", "xlnet", "mpnet", "bart", "t5", "ernie"])
 def test_a_classifier_goes_out_and_comes_back(family: str, texts: list[Any], tuned: Callable[..., TunedModel], tmp_path: Path) -> None:
     count = 1 if isinstance(texts[0], str) else 2
     ours = tuned(family, replace(classification.TASK, labels=("bad", "good", "so so"), texts=count))

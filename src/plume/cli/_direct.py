@@ -26,7 +26,7 @@ def direct_task(model: Path, name: str | None) -> DirectTask | None:
     if name is not None:
         known = catalog.names("tasks")
         if name not in known:
-            raise PlumeError(f"There is no task '{name}': {suggest(name, [*known, *own])}.")
+            raise PlumeError(f"There is no task '{name}': {suggest(name, list(dict.fromkeys([*known, *own])))}.")
         task = catalog.load("tasks", name).TASK
         if isinstance(task, DirectTask):
             return task
@@ -48,19 +48,26 @@ def _abilities(model: Path) -> str:
     return loaded.abilities.words() if isinstance(loaded, LanguageModel) else "It can embed, and say which words are alike."
 
 
-def listed(labels: str | None) -> list[str] | None:
-    return None if labels is None else labels.split(",")
+_FLAGS = {"multi_label": "each", "calibrate": "no-calibrate"}  # where the command line has another word
 
 
-def options_for(call: Callable[..., Any], task: DirectTask, **options: Any) -> dict[str, Any]:
-    """Those that were given, if they are all that the task wants and nothing that it has no use for."""
+def zero_shot(labels: str | None, template: str | None, *, each: bool, way: str | None, no_calibrate: bool) -> dict[str, Any]:
+    """What was said of it."""
+    said = {
+        "labels": None if labels is None else labels.split(","), "template": template, "multi_label": each or None, "way": way,
+        "calibrate": False if no_calibrate else None,
+    }  # fmt: skip
+    return {name: value for name, value in said.items() if value is not None}
+
+
+def options_for(call: Callable[..., Any], task: DirectTask, **given: Any) -> dict[str, Any]:
+    """What was given, if it is all that the task wants and nothing that it has no use for."""
     from plume.core.errors import PlumeError
 
-    given = {name: value for name, value in options.items() if value is not None}
     wanted = [one for one in inspect.signature(call).parameters.values() if one.kind is one.KEYWORD_ONLY]
     known = {name for method in (task.predict, task.evaluate) for name in inspect.signature(method).parameters}
     if missing := [one.name for one in wanted if one.default is one.empty and one.name not in given]:
         raise PlumeError(f"--task {task.kind} needs --{missing[0]}.")
     if unknown := [name for name in given if name not in known]:
-        raise PlumeError(f"--task {task.kind} has no use for --{unknown[0]}: leave it out.")
+        raise PlumeError(f"--task {task.kind} has no use for --{_FLAGS.get(unknown[0], unknown[0])}: leave it out.")
     return given

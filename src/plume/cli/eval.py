@@ -19,6 +19,11 @@ def run(
     predictions: Annotated[Path | None, typer.Option(help="Write what was predicted beside the right answers here, as JSON lines.")] = None,
     labels: Annotated[str | None, typer.Option(help="Zero-shot: the labels, with commas between them.  [default: the file's]")] = None,
     template: Annotated[str | None, typer.Option(help="Zero-shot: the sentence that a label is put into.")] = None,
+    each: Annotated[bool, typer.Option("--each", help="Zero-shot: how likely each label is by itself; they need not add up to 1.")] = False,
+    way: Annotated[str | None, typer.Option(help="Zero-shot: entailment or cloze.  [default: entailment, if the model judges it]")] = None,
+    no_calibrate: Annotated[
+        bool, typer.Option("--no-calibrate", help="Zero-shot, cloze: how likely a label is, not how much likelier the text makes it.")
+    ] = False,
     text: Annotated[str | None, typer.Option(help="Zero-shot: the column of text, by name or number.")] = None,
     label: Annotated[str | None, typer.Option(help="Zero-shot: the column of the label.")] = None,
     similarity: Annotated[list[Path] | None, typer.Option(help="Word vectors: a file of `word word score` lines. Repeatable.")] = None,
@@ -31,18 +36,20 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Measure a model: a tuned one on a labelled file, word vectors against people's judgements of similarity and on analogies."""
+    from plume.cli._direct import zero_shot
     from plume.core.errors import PlumeError
 
+    columns = {name: value for name, value in (("text", text), ("label", label)) if value is not None}
+    options = zero_shot(labels, template, each=each, way=way, no_calibrate=no_calibrate) | columns
     if data and (similarity or analogy):
         raise PlumeError("--data measures a task, --similarity and --analogy word vectors: one at a time.")
     if similarity or analogy:
-        if task or predictions or labels or template or text or label:
+        if task or predictions or options:
             raise PlumeError("--similarity and --analogy measure word vectors: leave out what says something of a task.")
         _word_vectors(model, similarity or [], analogy or [], most=most, unseen=unseen, as_json=as_json)
     elif not data:
         raise PlumeError("Nothing to measure: name a labelled file with --data; for word vectors one with --similarity or --analogy.")
     else:
-        options = {"labels": labels, "template": template, "text": text, "label": label}
         _task(model, data, task, predictions, options, device=device, as_json=as_json)
 
 
@@ -64,10 +71,10 @@ def _word_vectors(model: Path, similarity: list[Path], analogy: list[Path], *, m
 
 
 def _task(
-    model: Path, data: list[Path], task: str | None, predictions: Path | None, options: dict[str, str | None], *, device: str, as_json: bool
+    model: Path, data: list[Path], task: str | None, predictions: Path | None, options: dict[str, Any], *, device: str, as_json: bool
 ) -> None:
     from plume import api
-    from plume.cli._direct import direct_task, listed, options_for
+    from plume.cli._direct import direct_task, options_for
     from plume.core.errors import PlumeError
     from plume.tuning.tuned import TunedModel
 
@@ -75,11 +82,11 @@ def _task(
     if direct is not None:
         if predictions is not None:
             raise PlumeError(f"--task {direct.kind} is measured without --predictions: 'plume predict' writes them.")
-        chosen = options_for(direct.evaluate, direct, **options | {"labels": listed(options["labels"])})
+        chosen = options_for(direct.evaluate, direct, **options)
         _show(direct.evaluate(api.load(model, device=device), data, **chosen), direct.kind, as_json=as_json)
         return
-    if any(value is not None for value in options.values()):
-        raise PlumeError("A tuned model knows its labels and columns: --labels, --template, --text and --label are for --task zero-shot.")
+    if options:
+        raise PlumeError("A tuned model knows its labels and columns: --labels, --template, --text, --label … are for --task zero-shot.")
     if predictions is not None and predictions.exists():
         raise PlumeError(f"{predictions} exists already: choose another file for --predictions.")
     tuned: TunedModel = api.load(model, device=device)

@@ -32,6 +32,11 @@ def run(
     context: Annotated[str | None, typer.Option(help="The text that answers --question.")] = None,
     labels: Annotated[str | None, typer.Option(help="Zero-shot: the labels to choose from, with commas between them.")] = None,
     template: Annotated[str | None, typer.Option(help="Zero-shot: the sentence that a label is put into.")] = None,
+    each: Annotated[bool, typer.Option("--each", help="Zero-shot: how likely each label is by itself; they need not add up to 1.")] = False,
+    way: Annotated[str | None, typer.Option(help="Zero-shot: entailment or cloze.  [default: entailment, if the model judges it]")] = None,
+    no_calibrate: Annotated[
+        bool, typer.Option("--no-calibrate", help="Zero-shot, cloze: how likely a label is, not how much likelier the text makes it.")
+    ] = False,
     text: Annotated[str | None, typer.Option(help="Zero-shot: the column of text in a table, by name or number.")] = None,
     device: Annotated[str, typer.Option(help="cpu, cuda, mps.")] = "cpu",
     as_json: Annotated[bool, typer.Option("--json", help="JSON lines also in a terminal, which else gets a short form.")] = False,
@@ -39,7 +44,7 @@ def run(
 ) -> None:
     """Answer texts, or a file of any length, as JSON lines. After Ctrl-C what is written is whole; --resume goes on."""
     from plume import api
-    from plume.cli._direct import direct_task, listed, options_for
+    from plume.cli._direct import direct_task, options_for, zero_shot
     from plume.core.errors import PlumeError
     from plume.tuning import asking
 
@@ -50,9 +55,10 @@ def run(
     if out is None and (resume or overwrite):
         raise PlumeError("--resume and --overwrite say what becomes of --out FILE, which is not given.")
     direct = direct_task(model, task)
-    if direct is None and not (labels is template is text is None):
-        raise PlumeError("A tuned model knows its labels and columns: --labels, --template and --text are for --task zero-shot.")
-    options = {} if direct is None else options_for(direct.predict, direct, labels=listed(labels), template=template)
+    asking_for = zero_shot(labels, template, each=each, way=way, no_calibrate=no_calibrate)
+    if direct is None and (asking_for or text is not None):
+        raise PlumeError("A tuned model knows its labels and columns: --labels, --template, --text … are for --task zero-shot.")
+    options = {} if direct is None else options_for(direct.predict, direct, **asking_for)
     loaded = api.load(model, device=device)
     if direct is None:
         chosen = loaded.task(task)

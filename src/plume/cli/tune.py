@@ -62,7 +62,10 @@ def run(
     adapt: Annotated[list[str] | None, typer.Option(help="Any mode: a field, as in network.width=128. May be given again.")] = None,
     crf: Annotated[bool, typer.Option("--crf", help="Tagging: a sentence's labels are chosen together.")] = False,
     answer: Annotated[str | None, typer.Option(help="Encoder–decoders: answer by text, or by a head.")] = None,
-    task_set: Annotated[list[str] | None, typer.Option(help="The task: a field, as in longest_answer=50. May be given again.")] = None,
+    task_set: Annotated[
+        list[str] | None,
+        typer.Option(help="The task: a field, as in longest_answer=50; of several: ner.crf=true. May be given again."),
+    ] = None,
     accumulate: Annotated[int | None, typer.Option(help="Machine: compute the batch in so many parts, to save memory.")] = None,
     precision: Annotated[str | None, typer.Option(help="Machine: auto, fp32, bf16 or fp16.  [default: auto]")] = None,
     device: Annotated[str | None, typer.Option(help="Machine: auto, cpu, cuda, mps.  [default: auto]")] = None,
@@ -85,9 +88,8 @@ def run(
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     changes = {"frozen_layers": freeze, "adapters.rank": rank, "place": place, "layer": layer, "dropout": dropout}
     adapted = [*(f"{name}={value}" for name, value in changes.items() if value is not None), *(adapt or ())]
-    task_options = [*(["crf=true"] if crf else []), *(task_set or ())]
     if resume is not None:
-        if model is not None or out is not None or task or train or dev or text or set_ or options or adapted or task_options:
+        if model is not None or out is not None or task or train or dev or text or set_ or options or adapted or crf or task_set:
             raise PlumeError("--resume takes the run's own model, task, files and settings: give nothing else with it.")
         _finish(go_on(resume, quiet=quiet), quiet=quiet)
         return
@@ -98,7 +100,7 @@ def run(
         )
     made = start_from_options(
         model, task=task, train=train or None, dev=dev or None, out=out, text=text or (), adapt=adapted, overrides=set_ or (),
-        task_options=task_options, quiet=quiet, **options,
+        task_options=task_set or (), crf=crf, quiet=quiet, **options,
     )  # fmt: skip
     _finish(made, quiet=quiet)
 

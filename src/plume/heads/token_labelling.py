@@ -28,7 +28,7 @@ class TokenLabelling(Head):
 
 
 class TokenLabellingModule(HeadModule):
-    """`Target.feature` [B] says how many words a row has; the words of a row follow each other."""
+    """`Target.feature` [S] says how many words a sentence has, be it of one row or of several windows; its words follow each other."""
 
     def __init__(self, part: TokenLabelling, dims: Dims) -> None:
         super().__init__()
@@ -46,9 +46,9 @@ class TokenLabellingModule(HeadModule):
         emission = precise(self.logits(at(encoded, target)))
         if self.crf is None:
             return emission.log_softmax(-1)
-        rows, length, inside = _in_rows(emission, target)
-        best = self.crf.best(rows, length)[inside]
-        marginal = self.crf.marginals(rows, length)[inside].clamp(min=1e-12).log()
+        sentences, length, inside = _in_sentences(emission, target)
+        best = self.crf.best(sentences, length)[inside]
+        marginal = self.crf.marginals(sentences, length)[inside].clamp(min=1e-12).log()
         return marginal + F.one_hot(best, marginal.shape[-1]) * 100.0
 
     def loss(self, encoded: Encoded, target: Target) -> Loss:
@@ -56,17 +56,17 @@ class TokenLabellingModule(HeadModule):
         correct = (emission.detach().argmax(-1) == target.value).sum()
         if self.crf is None:
             return Loss(total=F.cross_entropy(emission, target.value, reduction="sum"), count=len(target.value), correct=correct)
-        rows, length, inside = _in_rows(emission, target)
+        sentences, length, inside = _in_sentences(emission, target)
         tags = torch.zeros(inside.shape, dtype=torch.long, device=emission.device)
         tags[inside] = target.value
-        return Loss(total=self.crf.loss(rows, tags, length).sum(), count=len(target.value), correct=correct)
+        return Loss(total=self.crf.loss(sentences, tags, length).sum(), count=len(target.value), correct=correct)
 
 
-def _in_rows(emission: Tensor, target: Target) -> tuple[Tensor, Tensor, Tensor]:
-    """[N, L] as [B, W, L], with the words a row has [B] and which places are words [B, W]."""
-    assert target.feature is not None, "a chain needs to know where rows end"
+def _in_sentences(emission: Tensor, target: Target) -> tuple[Tensor, Tensor, Tensor]:
+    """[N, L] as [S, W, L], with the words a sentence has [S] and which places are words [S, W]."""
+    assert target.feature is not None, "a chain needs to know where sentences end"
     length = target.feature
     inside = torch.arange(int(length.max()), device=emission.device) < length[:, None]
-    rows = emission.new_zeros((*inside.shape, emission.shape[-1]))
-    rows[inside] = emission
-    return rows, length, inside
+    sentences = emission.new_zeros((*inside.shape, emission.shape[-1]))
+    sentences[inside] = emission
+    return sentences, length, inside

@@ -54,7 +54,8 @@ def _fill(folder: Path, tuned: Tuned, bridge: Bridge, head: TaskHead, theirs: St
     save_weights(folder / WEIGHTS, theirs)
     tokenizer.save(folder / TOKENIZER)
     settings = tokenizer_config(recipe, tokenizer, bridge)
-    if tuned.pairs and any(tokenizer.format.segments) and bridge.token_types and "token_type_ids" not in settings["model_input_names"]:
+    told = tokenizer.format.segments if tuned.pairs else tokenizer.format.single_segments
+    if any(told) and bridge.token_types and "token_type_ids" not in settings["model_input_names"]:
         settings["model_input_names"] = ["input_ids", "token_type_ids", "attention_mask"]  # XLNet's, which are no embedding
     write_json(folder / "tokenizer_config.json", settings | {"padding_side": "left" if head.pads_left else "right"})
 

@@ -12,8 +12,6 @@ import string
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
 from plume.core.errors import PlumeError
 from plume.text.languages import has_han
 
@@ -29,25 +27,6 @@ _Measure = Callable[[str, str], float]  # of a right answer and a prediction
 def answer_scores(gold: Sequence[Sequence[str]], predicted: Sequence[str]) -> dict[str, float]:
     """CMRC's scores where most right answers are Chinese (CMRC 2018, DRCD), SQuAD's otherwise."""
     return (cmrc_scores if _is_chinese(gold) else squad_scores)(gold, predicted)
-
-
-def best_threshold(gold: Sequence[Sequence[str]], predicted: Sequence[str], margins: Sequence[float]) -> float:
-    """The margin above which "no answer" should be said, for the best F1 on these questions (SQuAD 2.0; find_best_thresh of its script).
-
-    `predicted` are the best spans, taken as if every question had an answer. Unlike the script's, the threshold never parts questions of
-    equal margin, and may be below 0: run_squad.py's margins are differences of logits, not probabilities.
-
-    >>> best_threshold([["Rome"], [], ["Paris"], []], ["Rome", "Oslo", "Bonn", "Kiev"], [-3.0, 2.5, 1.0, 4.0])
-    -3.0
-    """
-    measure = _stretch_f1 if _is_chinese(gold) else _word_f1_or_none
-    gains = [_best(measure, texts, answer) if texts else -float(bool(answer)) for texts, answer in zip(gold, predicted, strict=True)]
-    order = np.argsort(margins, kind="stable")
-    ordered = np.asarray(margins, np.float64)[order]
-    gained = np.cumsum(np.asarray(gains)[order])
-    gained[:-1][ordered[:-1] == ordered[1:]] = -np.inf
-    best = int(np.argmax(gained))
-    return float(ordered[best] if gained[best] > 0 else ordered[0] - 1)
 
 
 def _is_chinese(gold: Sequence[Sequence[str]]) -> bool:

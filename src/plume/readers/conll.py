@@ -10,6 +10,7 @@ from pathlib import Path
 
 from plume.core.errors import PlumeError
 from plume.core.part import Part
+from plume.data.documents import suffix
 from plume.readers.conll_rows import Columns, Row, find_columns, lines_of, read_rows
 from plume.readers.example import Example, Reading
 from plume.readers.schemes import Scheme, find_scheme, first_mistake, mistake_in, to_bio
@@ -20,6 +21,7 @@ _NO_SPACE = re.compile(rf"[{HAN}\u3000-\u30ff\u31f0-\u31ff\ufe30-\ufe4f\uff00-\u
 _MARKED = re.compile(r"(.+?)[0-9]+", re.DOTALL)
 _SAMPLE = 400  # lines that tell a CoNLL file
 _JSON = ('{"', "[{", '["')
+_NAMES = (".bio", ".bioes", ".bmes", ".bmeso", ".iob", ".iob1", ".iob2", ".iobes")
 _MENDED = "tags that break the scheme"
 
 
@@ -141,12 +143,12 @@ def _space_between(before: str, word: str, *, characters: bool) -> bool:
 
 
 def looks_like_conll(path: Path) -> bool:
-    """By its first lines: as many columns everywhere, and a blank line between some or tags in the last column."""
+    """By its first lines: as many columns everywhere, and a blank line between some or tags in the last column. Words alone: see `_are_words`."""
     columns = find_columns(path, labelled=False, column=-1)
     cells: list[list[str]] = []
-    blank = gap = False
+    blank, gaps = False, 0
     for _, line in itertools.islice(lines_of(path), _SAMPLE):
-        gap |= blank and bool(line) and bool(cells)
+        gaps += blank and bool(line) and bool(cells)
         blank = not line
         if line and not columns.is_comment(line):
             cells.append(columns.split(line))
@@ -155,11 +157,17 @@ def looks_like_conll(path: Path) -> bool:
     if not cells or cells[0][0].startswith(_JSON) or any(len(row) != columns.width or any(" " in cell for cell in row) for row in cells):
         return False
     if columns.width == 1:
-        return gap and _are_words([row[0] for row in cells])
-    return gap or all(mistake_in(row[-1]) is None for row in cells)
+        return _is_named(path) or (gaps > 0 and _are_words([row[0] for row in cells], sentences=gaps + 1))
+    return gaps > 0 or all(mistake_in(row[-1]) is None for row in cells)
 
 
-def _are_words(lines: Sequence[str]) -> bool:
-    """Lines of Chinese sentences have no spaces either, but are longer than its words."""
+def _is_named(path: Path) -> bool:
+    ending = suffix(path).lower()
+    return ending in _NAMES or ending.startswith(".conll")
+
+
+def _are_words(lines: Sequence[str], *, sentences: int) -> bool:
+    """Lines of Chinese have no spaces either, but are longer than its words; and where blank lines part them, few stand together."""
     chinese = [line for line in lines if has_han(line)]
-    return sum(map(len, chinese)) <= 3 * len(chinese) and max(map(len, lines)) <= 100
+    short = sum(map(len, chinese)) <= 3 * len(chinese) and max(map(len, chinese), default=0) <= 10 and max(map(len, lines)) <= 100
+    return short and len(lines) >= 3 * sentences

@@ -1,4 +1,4 @@
-"""Texts with spans: JSONL with entities (CLUENER, doccano, spaCy), and lines of words with spaces between them (SIGHAN)."""
+"""Texts with spans: JSON with entities (CLUENER, doccano, spaCy), and lines of words with spaces between them (SIGHAN)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from plume.core.errors import PlumeError
-from plume.data.documents import read_record
 from plume.data.lines import read_lines
 from plume.readers.example import Example, Reading
+from plume.readers.json_rows import read_objects
 from plume.readers.schemes import WORD, Span
 
 _TEXTS = ("text", "data")
@@ -47,13 +47,10 @@ class _Stated:
 
 
 def read_spans(path: Path, reading: Reading, *, labelled: bool) -> Iterator[Example]:
-    """An object a line: a text, and its entities in characters. Ends are exclusive, except in CLUENER."""
+    """An object a line, or a list of objects: a text, and its entities in characters. Ends are exclusive, except in CLUENER."""
     reading.format = "JSONL with spans"
-    for number, line in read_lines(path, longest=None):
-        if not line.strip():
-            continue
+    for number, record in read_objects(path, advice=_ADVICE):
         place = _Place(path, number)
-        record = read_record(line, file=path, number=number, advice=_ADVICE)
         text = next((record[name] for name in _TEXTS if isinstance(record.get(name), str)), None)
         if text is None:
             raise PlumeError(f"{place}: no 'text' with text in it; keys found: {_keys(record)}. {_ADVICE.capitalize()}.")

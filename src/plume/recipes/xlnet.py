@@ -36,6 +36,7 @@ FORMAT = Format(
     separator="<sep>",
     mask="<mask>",
     single=("A", "<sep>", "<cls>"),
+    single_segments=(0, 0, 2),
     pair=("A", "<sep>", "B", "<sep>", "<cls>"),
     segments=(0, 0, 1, 1, 2),
     triple=("A", "B", "<sep>", "C", "<sep>", "<cls>"),  # A goes into the memory

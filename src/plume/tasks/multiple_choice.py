@@ -33,9 +33,10 @@ class MultipleChoice(Task):
         return read_choices(paths[0], reading, labelled=labelled)
 
     def example(self, item: Any) -> Example:
-        if not isinstance(item, dict) or not {"context", "choices"} <= item.keys() or len(item["choices"]) < 2:
+        context, choices = (item.get("context"), item.get("choices")) if isinstance(item, dict) else (None, None)
+        if not isinstance(choices, list | tuple) or len(choices) < 2 or not all(isinstance(text, str) for text in (context, *choices)):
             raise PlumeError(f'{self.called} reads {{"context": "…", "choices": ["…", "…"]}}, not {str(item)[:60]!r}.')
-        return Example(texts=(item["context"], *item["choices"]))
+        return Example(texts=(str(context), *choices))
 
     def questions(self, examples: Sequence[Example], coder: Coder) -> tuple[Questions, Counter[str]]:
         pairs = [(example.texts[0], choice) for example in examples for choice in example.texts[1:]]
@@ -53,7 +54,7 @@ class MultipleChoice(Task):
         )
 
     def head(self, classifier: SentenceClassification, *, dropout: float) -> Head:
-        return Choice(dropout=dropout, hidden=classifier.hidden)
+        return Choice(dropout=dropout, hidden=classifier.hidden, bias=classifier.bias)
 
     def answers(self, table: Floats, questions: Questions, examples: Sequence[Example]) -> list[Prediction]:
         found = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -129,7 +130,7 @@ def wordings(labels: Labels) -> dict[str, str]:
 def _own_labels(examples: Sequence[Example], file: Path) -> list[str]:
     """A file's labels as words."""
     found = sorted({example.answer for example in examples})
-    if numbers := [label for label in found if label.lstrip("-").isdigit()]:
+    if numbers := [label for label in found if re.fullmatch("-?[0-9]+", label)]:
         raise PlumeError(f"{file}: the label '{numbers[0]}' says nothing to a model: put it in words, --labels {numbers[0]}=WORDS,…")
     return found
 

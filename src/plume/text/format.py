@@ -23,6 +23,7 @@ class Format(Part):
     single: tuple[str, ...]
     pair: tuple[str, ...]
     segments: tuple[int, ...] = ()  # the segment of each item of `pair`; empty: all 0
+    single_segments: tuple[int, ...] = ()  # of `single`, where a task asks about it (XLNet's <cls> has one of its own)
     triple: tuple[str, ...] = ()  # where rows hold three texts (XLNet: what stays in memory, and a pair)
     triple_segments: tuple[int, ...] = ()  # the segment of each item of `triple`; empty: all 0
     start: str | None = None  # what a decoder, or a span that is written out, begins with; None: the separator

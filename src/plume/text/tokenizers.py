@@ -194,10 +194,11 @@ def finish(tokenizer: Tokenizer, format: Format, *, also: str | None = None) -> 
 def _wrapping(tokenizer: Tokenizer, format: Format) -> Any:
     if format.single == ("A",) and format.pair == ("A", "B"):
         return None
+    alone = format.single_segments or (0,) * len(format.single)
     segments = format.segments or (0,) * len(format.pair)
     sign = {"A": "$A", "B": "$B"}
     return processors.TemplateProcessing(
-        single=[f"{sign.get(item, item)}:0" for item in format.single],
+        single=[f"{sign.get(item, item)}:{segment}" for item, segment in zip(format.single, alone, strict=True)],
         pair=[f"{sign.get(item, item)}:{segment}" for item, segment in zip(format.pair, segments, strict=True)],
         special_tokens=[(token, tokenizer.token_to_id(token)) for token in format.specials()],
     )

@@ -20,7 +20,7 @@ from plume.metrics.squad import answer_scores
 from plume.readers.example import Example, Reading
 from plume.readers.squad import read_squad
 from plume.text.pieces import Joined
-from plume.tuning.answers import best_answers, windows
+from plume.tuning.answers import Answered, best_answers, windows
 from plume.tuning.questions import Floats, Questions, SpanQuestions, one_each
 from plume.tuning.rows import Array, Coder, Stretch, shortened, whole
 from plume.tuning.task import Prediction, Task
@@ -45,6 +45,7 @@ class QuestionAnswering(Task):
     longest_answer: int = 30
     overlap: float = 0.35  # of a window with the next
     unanswerable: bool = False  # were there such questions in training? Else every question gets an answer
+    threshold: float = 0.0  # by how much "no answer" must be above the best span to be said (BERT §4.3)
 
     def read(self, paths: Sequence[Path], reading: Reading, *, labelled: bool) -> Iterator[Example]:
         return read_squad(paths[0], reading, labelled=labelled)
@@ -54,8 +55,8 @@ class QuestionAnswering(Task):
 
     def example(self, item: Any) -> Example:
         if isinstance(item, dict) and {"question", "context"} <= item.keys():
-            return Example(texts=(item["question"], item["context"]))
-        if isinstance(item, str) or len(item) != 2:
+            item = (item["question"], item["context"])
+        if not isinstance(item, list | tuple) or len(item) != 2 or not all(isinstance(text, str) for text in item):
             raise PlumeError(f'{self.called} reads {{"question": "…", "context": "…"}} or a pair of both, not {str(item)[:60]!r}.')
         return super().example(item)
 
@@ -66,7 +67,7 @@ class QuestionAnswering(Task):
         notes[f"questions cut to {longest} tokens"] = int((asked.end - asked.begin > longest).sum())
         asked = shortened(asked, longest)
         context = coder.cut([example.texts[1] for example in examples])
-        owner, begin, end = self._windows(context, coder.room(2) - (asked.end - asked.begin))
+        owner, begin, end = self.split(context, coder.room(2) - (asked.end - asked.begin))
         question = Stretch(cut=asked.cut, begin=asked.begin[owner], end=asked.end[owner])
         rows = coder.lay_out(question, Stretch(cut=context, begin=begin, end=end))
         null = coder.summary(rows)
@@ -88,7 +89,7 @@ class QuestionAnswering(Task):
         )
         return made, notes
 
-    def _windows(self, context: Joined, room: Array) -> tuple[Array, Array, Array]:
+    def split(self, context: Joined, room: Array) -> tuple[Array, Array, Array]:
         """Of each window: its example, and its first and last token."""
         owner: list[int] = []
         bounds: list[tuple[int, int]] = []
@@ -133,13 +134,17 @@ class QuestionAnswering(Task):
             character_start=context.start[np.maximum(place, 0)] - base if len(context.start) else np.zeros_like(place),
             character_end=context.end[np.maximum(place, 0)] - base if len(context.end) else np.zeros_like(place),
             longest=self.longest_answer,
-            threshold=0.0 if self.unanswerable else np.inf,
+            threshold=self.threshold if self.unanswerable else np.inf,
         )
-        return [
-            {"answer": example.texts[1][one.start : one.end], "start": one.start, "end": one.end, "score": round(one.score, 6)}
-            for example, one in zip(examples, found, strict=True)
-        ]
+        return [_stated(example.texts[1], one) for example, one in zip(examples, found, strict=True)]
 
     def measure(self, examples: Sequence[Example], predictions: Sequence[Prediction]) -> dict[str, float]:
         gold = [[answer.text for answer in example.answer] for example in examples]
         return answer_scores(gold, [one["answer"] for one in predictions])
+
+
+def _stated(context: str, found: Answered) -> Prediction:
+    """White space at the edges, which some tokenisers keep with a word (U+3000), is no part of the answer."""
+    text = context[found.start : found.end]
+    start, answer = found.start + len(text) - len(text.lstrip()), text.strip()
+    return {"answer": answer, "start": start, "end": start + len(answer), "score": round(found.score, 6)}

@@ -22,11 +22,6 @@ class Answered:
     no_answer: float  # logits of "no answer"; -inf where no window has a place for it
     span: float  # logits of the best span, answered or not; -inf where there is none
 
-    @property
-    def margin(self) -> float:
-        """What SQuAD 2.0 holds against its threshold (BERT, arXiv:1810.04805, §4.3): above it there is no answer."""
-        return self.no_answer - self.span if self.span > -np.inf else np.inf
-
 
 def windows(length: int, *, room: int, stride: int) -> list[tuple[int, int]]:
     """Where windows of `room` tokens begin and end, each with the last `stride` tokens of the one before. An empty text has one, empty.

@@ -10,8 +10,8 @@ from typing import Any
 
 from plume.core.errors import PlumeError
 from plume.data.documents import suffix
-from plume.data.lines import read_lines
 from plume.readers.example import Example, Reading
+from plume.readers.plain_lines import read_plain_lines
 from plume.readers.table_choice import Answer as Label
 from plume.readers.table_layout import find_layout
 from plume.readers.tables import read_table
@@ -61,9 +61,9 @@ def ask_texts(paths: Sequence[Path], answer: Answer, *, column: str | None = Non
     """About the texts of a table, or of plain lines."""
     if len(paths) > 1:
         raise PlumeError(f"One file is read, not {len(paths)}: {', '.join(map(str, paths))}.")
-    reading = Reading(file=paths[0], format="plain lines")
+    reading = Reading(file=paths[0])
     if column is None and suffix(paths[0]) not in _TABLES:
-        return Asked(paths=paths, reading=reading, examples=_plain_lines(paths[0], reading), answer=answer)
+        return Asked(paths=paths, reading=reading, examples=read_plain_lines(paths[0], reading), answer=answer)
     layout = find_layout(paths, texts=1, answer=None, text_columns=() if column is None else (column,))
     examples = read_table(paths, layout, reading, answer=Label.LABEL, labelled=False)
     return Asked(paths=paths, reading=reading, examples=examples, answer=answer)
@@ -140,12 +140,3 @@ def _require_same(example: Example, before: Written, file: Path) -> None:
         found["text"] = found.pop("source")
     if found != record(example, {}, number=before.count):
         raise PlumeError(f"The last answer in the output is not about example {before.count:,} of {file}: {_OTHER_INPUT}")
-
-
-def _plain_lines(path: Path, reading: Reading) -> Iterator[Example]:
-    for number, line in read_lines(path, longest=None):
-        if not line.strip():
-            reading.skip("blank line", f"{path}, line {number}")
-            continue
-        reading.read += 1
-        yield Example(texts=(line.strip("\r"),), line=number)

@@ -25,7 +25,8 @@ from plume.tuning.network import Body
 from plume.tuning.regression import Regression
 from plume.tuning.task import Task
 from plume.tuning.ways import AfterText, AtMasks, ByDecoder, InBlank, Way
-from plume.tuning.worded import AnswerByText, ByText, LabelByText, NumberByText, step_of
+from plume.tuning.worded import ByText, LabelByText, NumberByText, step_of
+from plume.tuning.worded_answers import AnswerByText
 from plume.tuning.written import WrittenTask, usual_length
 
 ENCODER_DECODERS = "t5, bart, pegasus, mass, palm, transformer"
@@ -55,14 +56,20 @@ def approach(
     if isinstance(task, WrittenTask):
         return task if task.way is not None else _fitted(task, body, tokenizer, examples)
     if by == By.HEAD:
-        return task
+        return _by_head(task, body)
     worded = _worded(task, examples)
     problem = _problem(worded, body, adaptation) or (worded and worded.trouble(examples, tokenizer))
     if worded is not None and problem is None:
         return _fitted(worded, body, tokenizer, examples)
     if by == By.TEXT:
         raise PlumeError(f"{task.called} cannot be answered by text here: {problem}. Leave out --answer text.")
-    return task
+    return _by_head(task, body)
+
+
+def _by_head(task: Task, body: Body) -> Task:
+    """A family whose classifier has no bias learns numbers from their mean."""
+    bare = isinstance(task, Regression) and isinstance(body, Model) and not body.recipe.classifier.bias
+    return replace(task, centred=True) if bare else task
 
 
 def _worded(task: Task, examples: Sequence[Example]) -> ByText | None:

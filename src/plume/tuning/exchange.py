@@ -129,6 +129,11 @@ def export_tuned(tuned: TunedModel, out: Path, *, task: str | None = None) -> st
         return "the class of its language model"
     dropout = DROPOUT if tuned.declared.adaptation.dropout is None else tuned.declared.adaptation.dropout
     part = chosen.head(body.recipe.classifier, dropout=dropout)
+    if getattr(chosen, "centred", False):
+        raise PlumeError(
+            f"{chosen.called} was learned as a difference from the mean of the training scores, because transformers' class for this family "
+            "has no bias to hold it: it cannot be exported."
+        )
     own = f"heads.{chosen.called}."
     return export_task(
         Tuned(

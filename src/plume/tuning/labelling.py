@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -113,7 +114,10 @@ def require_known(labels: Sequence[str], found: Iterable[tuple[str, Example]], f
 
 def lay_out_texts(texts: Sequence[tuple[str, ...]], coder: Coder) -> tuple[Rows, Counter[str]]:
     """A row each, of one text or two, cut where they are too long; and how many were."""
-    count = len(texts[0])
+    counts = sorted({len(row) for row in texts})
+    if counts not in ([1], [2]):
+        raise PlumeError(f"One text each is read, or a pair each, not {' and '.join(map(str, counts))} texts.")
+    count = counts[0]
     room = coder.room(count)
     stretches = [whole(coder.cut([row[place] for row in texts])) for place in range(count)]
     sizes = np.stack([stretch.end - stretch.begin for stretch in stretches]).sum(0)
@@ -139,4 +143,4 @@ def softmax(scores: NDArray) -> NDArray:
 
 def _natural(label: str) -> tuple[int, float, str]:
     """Numbers in their order, before words."""
-    return (0, float(label), label) if label.lstrip("-").isdigit() else (1, 0.0, label)
+    return (0, float(label), label) if re.fullmatch("-?[0-9]+", label) else (1, 0.0, label)

@@ -159,7 +159,7 @@ class TaskModel(Trainable):
         own = self._own(batch)
         whole = not own.labels and (self.pools or isinstance(self.body, TwoStreamModel))
         body = self.body.body_flops(replace(own, read=None if whole else batch.read))  # heads are counted below
-        heads = sum(self.head(name).flops(count) for name, count in self.counts(batch).items())
+        heads = sum(self.head(name).flops(len(target.index)) for name, target in batch.labels.items())
         rows, time = batch.tokens.shape
         network = 0 if self.network is None else self.network.flops(rows=rows, time=time)
         return (body // 3 if self.frozen else body) + 3 * (heads + network)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
+
+from torch import nn
 
 from plume.core import catalog
 from plume.core.errors import PlumeError
@@ -18,6 +22,9 @@ from plume.tuning.task import Columns, DirectTask, Task
 from plume.tuning.tune import Tuned, start
 
 Paths = str | Path | Sequence[str | Path] | None
+_LEAST = {"accumulate": 1, "batch": 1, "patience": 1}
+_ABOVE = {"epochs": 0, "rate": 0}
+_MODULES = nn.ModuleDict()  # heads are kept in one, under their tasks' names: what it has itself, such as "keys", is taken
 
 
 def named(kind: str) -> Task:
@@ -39,12 +46,17 @@ def start_from_options(
     adapt: Sequence[str] = (),
     overrides: Sequence[str] = (),
     task_options: Sequence[str] = (),
+    crf: bool = False,
     text: str | Sequence[str] = (),
     label: str | None = None,
     quiet: bool = False,
     **options: Any,
 ) -> Tuned:
-    """`adapt`, `overrides` and `task_options` are settings by dotted path, of the adaptation, the training and the task."""
+    """`adapt`, `overrides` and `task_options` are settings by dotted path, of the adaptation, the training and the task.
+
+    Of several tasks a setting is for those that have it, or for the one that is named: `ner.crf=true`.
+    """
+    _check_numbers(options)
     if options.get("answer") not in (None, "text", "head"):
         raise PlumeError(f"--answer is text or head, not '{options['answer']}'.")
     if mode is not None and mode not in list(Mode):
@@ -56,7 +68,11 @@ def start_from_options(
             made = made.override(assignment)
         return made
 
-    data = [_with(one, task_options) for one in _data(task, train, dev)]
+    data = _data(task, train, dev)
+    if len(data) > 1 and (text or label is not None):
+        raise PlumeError("--text and --label name columns of one task's files: give the files of several tasks headers that plume knows.")
+    for assignment in [*(["crf=true"] if crf else []), *task_options]:
+        data = _with(data, assignment)
     if (precision := options.get("precision")) is not None:
         if precision not in list(Precision):
             raise PlumeError(f"There is no precision '{precision}': choose {', '.join(Precision)}.")
@@ -71,11 +87,30 @@ def start_from_options(
     )  # fmt: skip
 
 
-def _with(data: TaskData, assignments: Sequence[str]) -> TaskData:
-    task = data.task
-    for assignment in assignments:
-        task = task.override(assignment)
-    return replace(data, task=task)
+def _check_numbers(options: dict[str, Any]) -> None:
+    for name, least in _LEAST.items():
+        if options.get(name) is not None and not options[name] >= least:
+            raise PlumeError(f"--{name} is at least {least}, not {options[name]}.")
+    for name, above in _ABOVE.items():
+        if options.get(name) is not None and not options[name] > above:
+            raise PlumeError(f"--{name} is more than {above}, not {options[name]}.")
+
+
+def _with(data: list[TaskData], assignment: str) -> list[TaskData]:
+    """One task is set as it is; of several the one that is named, or all that have the field."""
+    path = assignment.partition("=")[0].strip()
+    name, _, field = path.partition(".")
+    meant = [one for one in data if one.task.called == name] if field and len(data) > 1 else []
+    if meant:
+        assignment = assignment.strip().removeprefix(f"{name}.")
+    elif len(data) == 1:
+        meant = data
+    else:
+        meant = [one for one in data if name in (known.name for known in fields(one.task))]
+    if not meant:
+        tasks = ", ".join(one.task.called for one in data)
+        raise PlumeError(f"'{assignment}' is a setting of none of the tasks {tasks}: write TASK.field=value for one of them.")
+    return [replace(one, task=one.task.override(assignment)) if one in meant else one for one in data]
 
 
 def _data(task: str | Sequence[str], train: Paths, dev: Paths) -> list[TaskData]:
@@ -87,7 +122,12 @@ def _data(task: str | Sequence[str], train: Paths, dev: Paths) -> list[TaskData]
         return [TaskData(task=named(asked[0]), train=_listed(train), dev=_listed(dev))]
     if train is not None or dev is not None:
         raise PlumeError("Several tasks bring their own files: --task ner=train.conll,dev.conll --task classification=train.tsv,dev.tsv")
-    return [_one(text) for text in asked]
+    made = [_one(text) for text in asked]
+    ((most, times),) = Counter(one.task.called for one in made).most_common(1)
+    if times > 1:
+        kind = next(one.task.kind for one in made if one.task.called == most)
+        raise PlumeError(f"{times} tasks are called {most}: name them: --task one:{kind}=… --task two:{kind}=…")
+    return made
 
 
 def _one(text: str) -> TaskData:
@@ -96,6 +136,10 @@ def _one(text: str) -> TaskData:
     paths = [path for path in files.split(",") if path]
     if not equals or not 1 <= len(paths) <= 2:
         raise PlumeError(f"'{text}' is no task with files: write ner=train.conll,dev.conll or topic:classification=train.tsv,dev.tsv.")
+    if name and not re.fullmatch(r"[\w-]+", name):
+        raise PlumeError(f"A task cannot be called '{name}': use letters, digits, _ and -, as in topic:classification=train.tsv,dev.tsv.")
+    if name and hasattr(_MODULES, name):
+        raise PlumeError(f"A task cannot be called '{name}', which is a word of plume's own: choose another name.")
     return TaskData(task=replace(named(kind), name=name), train=(paths[0],), dev=tuple(paths[1:]))
 
 

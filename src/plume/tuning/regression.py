@@ -26,6 +26,7 @@ class Regression(TextTask):
     answer: ClassVar[Answer] = Answer.SCORE
 
     mean: float = 0.0  # of the training scores: where the head begins
+    centred: bool = False  # the head has no bias to hold the mean (GPT-2): it says how far above it a text is
 
     def learned(self, examples: Sequence[Example]) -> Self:
         return replace(self, mean=float(np.mean([example.answer for example in examples])))
@@ -35,14 +36,18 @@ class Regression(TextTask):
             with torch.no_grad():
                 head.output.bias.fill_(self.mean)
 
+    @property
+    def _zero(self) -> float:
+        return self.mean if self.centred else 0.0
+
     def values(self, examples: Sequence[Example]) -> NDArray:
-        return np.array([example.answer for example in examples], np.float32)
+        return np.array([example.answer - self._zero for example in examples], np.float32)
 
     def head(self, classifier: SentenceClassification, *, dropout: float) -> Head:
-        return SentenceRegression(dropout=dropout, hidden=classifier.hidden)
+        return SentenceRegression(dropout=dropout, hidden=classifier.hidden, bias=classifier.bias)
 
     def answers(self, table: Floats, questions: Questions, examples: Sequence[Example]) -> list[Prediction]:
-        return [{"score": round(value, 6)} for value in table[:, 0].astype(float).tolist()]
+        return [{"score": round(value + self._zero, 6)} for value in table[:, 0].astype(float).tolist()]
 
     def measure(self, examples: Sequence[Example], predictions: Sequence[Prediction]) -> dict[str, float]:
         return number_scores([example.answer for example in examples], [one["score"] for one in predictions])

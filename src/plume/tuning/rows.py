@@ -98,7 +98,8 @@ class Coder:
         flat_begin = (np.cumsum(size) - size.ravel()).reshape(size.shape)
         total = int(size.sum())
         tokens, text, place = np.empty(total, np.int64), np.full(total, -1), np.full(total, -1)
-        segment = np.zeros(total, np.int64) if len(stretches) == 2 and any(self.segments) else None
+        segments = self.segments if len(stretches) == 2 else self.tokenizer.format.single_segments
+        segment = np.zeros(total, np.int64) if any(segments) else None
         for column, part in enumerate(parts):
             there = runs(flat_begin[:, column], size[:, column])
             if isinstance(part, int):
@@ -108,7 +109,7 @@ class Coder:
                 source = runs(stretch.begin, size[:, column])
                 tokens[there], text[there], place[there] = stretch.cut.ids[source], number, source
             if segment is not None:
-                segment[there] = self.segments[column]
+                segment[there] = segments[column]
         return Rows(
             tokens=tokens,
             segment=segment,

@@ -22,12 +22,17 @@ from plume.heads.token_labelling import TokenLabelling
 from plume.metrics.entities import entity_scores, span_scores, tag_scores
 from plume.readers.conll import Conll, find_conll, looks_like_conll, read_conll
 from plume.readers.example import Example, Reading
+from plume.readers.plain_lines import read_plain_lines
 from plume.readers.schemes import Span, spans_of
 from plume.readers.span_files import read_segmented, read_spans
+from plume.readers.table_rows import is_json
+from plume.text.languages import language_mix
 from plume.tuning.questions import Floats, Questions
 from plume.tuning.rows import Coder
 from plume.tuning.task import Columns, Prediction, Task
-from plume.tuning.word_rows import WordQuestions, ask_words, words_of
+from plume.tuning.word_cuts import FoundWords, find_words
+from plume.tuning.word_labels import values_of_spans, with_beginnings, with_dropped
+from plume.tuning.word_rows import WordQuestions, ask_words
 
 OUTSIDE = "O"
 
@@ -46,6 +51,8 @@ class Tagging(Task):
     crf: bool = False  # labels of a sentence are chosen together
     column: int = -1  # of the tag in CoNLL files, from 1; -1: the last
     conll: Conll | None = None  # how the training file was written; None: not in columns
+    characters: bool = False  # Han characters are labelled one by one, and other scripts by words
+    usual: str = ""  # the most frequent tag of training, which a word gets that the tokeniser drops
 
     def fitted(self, paths: Sequence[Path], columns: Columns) -> Self:
         column = self.column if columns.answer is None else _number(columns.answer)
@@ -61,9 +68,11 @@ class Tagging(Task):
         if looks_like_conll(path) or (labelled and self.conll is not None and not _is_json(path)):
             conll = self.conll or find_conll(path, plain=self.tags is Kind.PLAIN, column=self.column)
             return read_conll(path, reading, labelled=labelled, conll=conll)
+        if _is_json(path):
+            return read_spans(path, reading, labelled=labelled)
         if self.tags is Kind.WORDS:
             return read_segmented(path, reading, labelled=labelled)
-        return read_spans(path, reading, labelled=labelled) if labelled or _is_json(path) else _read_texts(path, reading)
+        return read_spans(path, reading, labelled=labelled) if labelled else read_plain_lines(path, reading)
 
     def example(self, item: Any) -> Example:
         example = super().example(item)
@@ -72,12 +81,20 @@ class Tagging(Task):
         return example
 
     def learned(self, examples: Sequence[Example]) -> Self:
+        characters = self._by_characters(examples)
         if self.tags is Kind.PLAIN:
-            return replace(self, labels=tuple(sorted({tag for example in examples for tag in example.answer})))
+            found = Counter(tag for example in examples for tag in example.answer)
+            return replace(self, labels=tuple(sorted(found)), usual=found.most_common(1)[0][0], characters=characters)
         types = sorted({span.label for example in examples for span in _spans(example)})
         if not types:
             raise PlumeError(f"{self.called}: none of the {len(examples):,} training examples has an entity: is the tag in another column?")
-        return replace(self, labels=(OUTSIDE, *(f"{side}-{kind}" for kind in types for side in "BI")))
+        return replace(self, labels=(OUTSIDE, *(f"{side}-{kind}" for kind in types for side in "BI")), characters=characters)
+
+    def _by_characters(self, examples: Sequence[Example]) -> bool:
+        if self.conll is not None:
+            return self.conll.characters
+        mix = language_mix("".join(example.texts[0] for example in examples[:1000]))
+        return self.tags is Kind.WORDS or mix.share(mix.han) > 0.5
 
     def check(self, examples: Sequence[Example], file: Path) -> None:
         known = set(self.labels)
@@ -95,41 +112,37 @@ class Tagging(Task):
 
     def questions(self, examples: Sequence[Example], coder: Coder) -> tuple[Questions, Counter[str]]:
         notes: Counter[str] = Counter()
-        known = all(example.answer is not None for example in examples)
-        tags = self._values(examples, coder, notes) if known else None
-        asked = ask_words(self.called, examples, coder.fresh(), tags)
-        if lost := int((asked.line < 0).sum()):
-            notes["words that the tokeniser drops"] = lost
-        return asked, notes
+        coder = coder.fresh()
+        words = find_words(examples, coder, characters=self.characters)
+        questions = ask_words(self.called, words, coder, together=self.crf)
+        asked = questions.line >= 0
+        if all(example.answer is not None for example in examples):
+            values = self._values(examples, words, notes)
+            if self.tags is not Kind.PLAIN:
+                values = with_beginnings(values, asked, self.labels)
+            questions = replace(questions, value=values[asked])
+        if not asked.all():
+            notes["words that the tokeniser drops"] = int((~asked).sum())
+        return questions, notes
 
-    def _values(self, examples: Sequence[Example], coder: Coder, notes: Counter[str]) -> NDArray:
+    def _values(self, examples: Sequence[Example], words: FoundWords, notes: Counter[str]) -> NDArray:
         """[W] numbers of labels."""
         number = {label: place for place, label in enumerate(self.labels)}
         if all(example.words is not None for example in examples):
             tags = [tag for example in examples for tag in example.answer]
             notes["words whose tag does not occur in the training file"] = sum(tag not in number for tag in tags)
             return np.array([number.get(tag, 0) for tag in tags], np.int64)
-        cut = coder.fresh().cut([example.texts[0] for example in examples])
-        word_bounds, start, end = words_of(examples, cut)
-        values = np.zeros(len(start), np.int64)
-        for example, base, (first, last) in zip(examples, cut.character_bounds.tolist(), pairwise(word_bounds.tolist()), strict=False):
-            starts, ends = start[first:last] - base, end[first:last] - base
-            for span in example.answer:
-                one, after = np.searchsorted(ends, span.start, side="right"), np.searchsorted(starts, span.end, side="left")
-                if one >= after:
-                    notes["entities that the tokeniser drops"] += 1
-                    continue
-                values[first + one : first + after] = number[f"I-{span.label}"]
-                values[first + one] = number[f"B-{span.label}"]
-                notes["entities whose edges lie inside a word"] += int(starts[one] != span.start or ends[after - 1] != span.end)
-        return values
+        return values_of_spans([example.answer for example in examples], words, number, notes)
 
     def answers(self, table: Floats, questions: Questions, examples: Sequence[Example]) -> list[Prediction]:
         assert isinstance(questions, WordQuestions)
         best, top = table.argmax(1), table.max(1)
-        chosen = questions.word_values(best, 0)
+        missing = self.usual or OUTSIDE
+        chosen = questions.word_values(best, self.labels.index(missing) if missing in self.labels else 0)
+        if self.tags is not Kind.PLAIN:
+            chosen = with_dropped(chosen, questions.line >= 0, questions.word_bounds, self.labels)
         sure = np.exp(np.where(top > 50, top - 100, top))  # where a chain decides, its choice was raised by 100
-        score = questions.word_values(sure, 0)
+        score = questions.word_values(sure, np.nan)
         names = np.array(self.labels, object)[chosen]
         found = []
         for example, (first, last) in zip(examples, pairwise(questions.word_bounds.tolist()), strict=True):
@@ -152,7 +165,7 @@ class Tagging(Task):
                 "end": places[span.end - 1][1],
                 "label": span.label,
                 "text": text[places[span.start][0] : places[span.end - 1][1]],
-                "score": round(float(score[span.start : span.end].mean()), 6),
+                "score": round(float(np.nanmean(score[span.start : span.end])), 6),
             }
             for span in spans_of(tags)
         ]
@@ -181,16 +194,5 @@ def _number(text: str) -> int:
 
 def _is_json(path: Path) -> bool:
     first: Any = next((line for _, line in read_lines(path, longest=None) if line.strip()), "")
-    return str(first).lstrip().startswith("{")
-
-
-def _read_texts(path: Path, reading: Reading) -> Iterator[Example]:
-    """One text a line."""
-    reading.format = "plain lines"
-    for number, line in read_lines(path, longest=None):
-        text = line.strip("\r\n")
-        if not text.strip():
-            reading.skip("blank line", f"{path}, line {number}")
-            continue
-        reading.read += 1
-        yield Example(texts=(text,), line=number)
+    line = str(first).strip()
+    return is_json(line) or line.startswith('["')

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -61,8 +61,9 @@ class Task(Part):
 
     def example(self, item: Any) -> Example:
         """What a caller in Python hands over: a text, a pair of texts, or what the task says."""
-        texts = (item,) if isinstance(item, str | dict) else tuple(item)
-        if not all(isinstance(text, str) for text in texts):
+        listed = isinstance(item, Iterable) and not isinstance(item, str | Mapping)
+        texts = tuple(item) if listed else (item,)
+        if not texts or not all(isinstance(text, str) for text in texts):
             raise PlumeError(f"{self.called}: a text or a pair of texts is expected, not {str(item)[:60]!r}.")
         return Example(texts=texts)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,8 @@ from plume.tuning.questions import Floats, Questions, in_reading_order, inferenc
 from plume.tuning.rows import Coder
 from plume.tuning.task import Prediction, Task
 from plume.tuning.written import TextQuestions, WrittenTask
+
+_AT_ONCE = 4096  # examples
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +80,8 @@ class TunedModel:
     def predict(self, items: Any, *, task: str | None = None) -> list[Prediction]:
         """One answer for each item: a text, a pair, or what the task reads (a dict for questions and choices)."""
         asked = self.task(task)
+        if not isinstance(items, str | dict | Iterable):
+            raise PlumeError(f"{asked.called}: give a text or a list of what the task reads, not {items!r}.")
         listed = [items] if isinstance(items, str | dict) else list(items)
         return self.answers(asked, [asked.example(item) for item in listed])[0]
 
@@ -98,8 +102,16 @@ class TunedModel:
         return Measured(scores=scores, predictions=predictions, examples=examples, reading=reading, notes=notes)
 
     def answers(self, task: Task, examples: Sequence[Example]) -> tuple[list[Prediction], Counter[str]]:
-        if not examples:
-            return [], Counter()
+        """One for each example, some thousands at a time: what is held of their windows is bounded."""
+        found: list[Prediction] = []
+        notes: Counter[str] = Counter()
+        for first in range(0, len(examples), _AT_ONCE):
+            answered, lost = self._answers(task, examples[first : first + _AT_ONCE])
+            found += answered
+            notes += lost
+        return found, notes
+
+    def _answers(self, task: Task, examples: Sequence[Example]) -> tuple[list[Prediction], Counter[str]]:
         coder = self.coder()
         questions, notes = task.questions(examples, coder)
         if isinstance(task, WrittenTask):

@@ -18,7 +18,7 @@ from plume.readers.example import Example, Reading
 from plume.text.tokenizer import Tokenizer
 from plume.tuning.label_scores import label_table
 from plume.tuning.regression import Regression
-from plume.tuning.rows import Coder
+from plume.tuning.rows import Array, Coder, Stretch, shortened_pair, whole
 from plume.tuning.task import Columns, Prediction, Task
 from plume.tuning.written import TextQuestions, WrittenTask
 
@@ -64,6 +64,21 @@ class ByText(WrittenTask):
         if len(example.texts) == 1:
             return f"{self.called} sentence: {example.texts[0]}"
         return " ".join([self.called, *(f"sentence{number}: {text}" for number, text in enumerate(example.texts, 1))])
+
+    def fitting(self, examples: Sequence[Example], room: int, coder: Coder) -> tuple[Sequence[Example], NDArray[np.bool_]]:
+        """The longer text of a pair is cut first, as for a head: at the end of the joined text only the second would be."""
+        if any(len(example.texts) != 2 for example in examples):
+            return super().fitting(examples, room, coder)
+        left = max(room - self.around(coder), 2)
+        first, second = (whole(coder.cut([example.texts[side] for example in examples])) for side in (0, 1))
+        cut = (first.end - first.begin) + (second.end - second.begin) > left
+        kept = [characters(stretch)[1].tolist() for stretch in shortened_pair(first, second, left)]
+        shorter = [replace(one, texts=(one.texts[0][:a], one.texts[1][:b])) for one, a, b in zip(examples, *kept, strict=True)]
+        return [short if long else one for one, short, long in zip(examples, shorter, cut.tolist(), strict=True)], cut
+
+    def around(self, coder: Coder) -> int:
+        """Tokens of the words that stand around a pair's texts."""
+        return len(coder.tokenizer.encode([self.source(Example(texts=("", "")))])[0])
 
     def texts(self, body: Model, coder: Coder, questions: TextQuestions) -> list[tuple[str, float]]:
         """What is written for each, and how likely its tokens were in the mean."""
@@ -116,25 +131,14 @@ class NumberByText(ByText):
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class AnswerByText(ByText):
-    """A question's answer is written, not pointed at; nothing is written where there is none."""
-
-    def source(self, example: Example) -> str:
-        return f"question: {example.texts[0]} context: {example.texts[1]}"
-
-    def target(self, example: Example) -> str:
-        return example.answer[0].text if example.answer else ""
-
-    def respond(
-        self, body: Model, coder: Coder, questions: TextQuestions, examples: Sequence[Example]
-    ) -> tuple[list[Prediction], Counter[str]]:
-        found: list[Prediction] = []
-        for example, (text, score) in zip(examples, self.texts(body, coder, questions), strict=True):
-            start = example.texts[1].find(text) if text else -1
-            found.append({"answer": text, "start": start, "end": start + len(text) if start >= 0 else -1, "score": score})
-        elsewhere = sum(one["start"] < 0 and one["answer"] != "" for one in found)
-        return found, Counter({"answers that do not stand in their context (start -1)": elsewhere})
+def characters(stretch: Stretch, text: Array | None = None) -> tuple[Array, Array]:
+    """Where each stretch begins and ends in its text, in characters; `text` says of which it is, if not one of each."""
+    base = stretch.cut.character_bounds[:-1] if text is None else stretch.cut.character_bounds[text]
+    if not len(stretch.cut.start):
+        return np.zeros_like(base), np.zeros_like(base)
+    some = stretch.end > stretch.begin
+    first, last = np.minimum(stretch.begin, len(stretch.cut.start) - 1), np.maximum(stretch.end - 1, 0)
+    return np.where(some, stretch.cut.start[first] - base, 0), np.where(some, stretch.cut.end[last] - base, 0)
 
 
 def _number(text: str) -> float | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from plume.core.batch import Batch
 from plume.heads.head import Head
@@ -84,6 +85,10 @@ class WrittenTask(Task):
         """What is to be written."""
         raise NotImplementedError
 
+    def fitting(self, examples: Sequence[Example], room: int, coder: Coder) -> tuple[Sequence[Example], NDArray[np.bool_]]:
+        """Cut so that what is read has about `room` tokens, where its end is not what can be spared; and which were cut."""
+        return examples, np.zeros(len(examples), np.bool_)
+
     def respond(
         self, body: Model, coder: Coder, questions: TextQuestions, examples: Sequence[Example]
     ) -> tuple[list[Prediction], Counter[str]]:
@@ -102,14 +107,16 @@ class WrittenTask(Task):
 
     def questions(self, examples: Sequence[Example], coder: Coder) -> tuple[TextQuestions, Counter[str]]:
         way, room = self.writes, self.writes.room(coder, self.most(coder))
+        examples, cut = self.fitting(examples, room, coder)
         read = whole(coder.cut([self.source(example) for example in examples]))
-        rows = replace(way.lay_out(shortened(read, room), coder), cut=read.end - read.begin > room)
-        notes = Counter({f"texts cut to {room} tokens": int((read.end - read.begin > room).sum())})
+        cut |= read.end - read.begin > room
+        rows = replace(way.lay_out(shortened(read, room), coder), cut=cut)
+        notes = Counter({f"texts cut to {room} tokens": int(cut.sum())})
         if any(example.answer is None for example in examples):
             targets = _rows(np.zeros(0, np.int64), np.zeros(len(examples), np.int64), coder.tokenizer.pad)
         else:
-            targets, cut = lay_out_targets([self.target(example) for example in examples], way, coder, left=way.left(coder, rows))
-            notes["answers longer than a row, cut in training"] = cut
+            targets, short = lay_out_targets([self.target(example) for example in examples], way, coder, left=way.left(coder, rows))
+            notes["answers longer than a row, cut in training"] = short
         return TextQuestions(name=self.called, rows=rows, groups=one_each(len(rows)), way=way, targets=targets), notes
 
     def write(self, body: Model, questions: TextQuestions, *, room: int, beams: int = 1) -> list[Written]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from plume.core.errors import PlumeError
-from plume.metrics.squad import answer_scores, best_threshold, cmrc_scores, squad_scores
+from plume.metrics.squad import answer_scores, cmrc_scores, squad_scores
 
 
 @pytest.mark.parametrize(
@@ -90,15 +90,3 @@ def test_what_cannot_be_scored():
         squad_scores([["a"], ["b"]], ["a"])
     with pytest.raises(PlumeError, match="no questions"):
         cmrc_scores([], [])
-
-
-def test_best_threshold():
-    """Answering the questions up to a margin gains their F1 and loses 1 for each that has no answer."""
-    gold = [["Rome"], [], ["Oslo"], ["Bonn"], []]
-    predicted = ["Rome", "Kiev", "Oslo", "Bonn", "Riga"]
-    # in order of margin: +1, -1, +1, +1, -1: gained 1, 0, 1, 2, 1
-    assert best_threshold(gold, predicted, [-2.0, -1.0, 0.5, 3.0, 4.0]) == 3.0
-    # Bonn and Riga cannot be told apart: gained 1, 0, 1, –, 1; the first of equals
-    assert best_threshold(gold, predicted, [-2.0, -1.0, 0.5, 3.0, 3.0]) == -2.0
-    # the unanswerable ones come first: nothing should be answered
-    assert best_threshold([[], [], ["Rome"]], ["Kiev", "Riga", "Rome"], [1.0, 2.0, 3.0]) < 1.0

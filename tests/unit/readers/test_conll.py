@@ -237,8 +237,12 @@ def test_reading_is_lazy(tmp_path: Path) -> None:
         (CONLL_U, True),
         ("EU B-ORG\nrejects O\n", True),
         ("EU NNP\nrejects VBZ\n\nGerman JJ\n", True),
-        ("Peter\nsleeps\n\nEU\n", True),
-        ("小\n明\n\n北\n京\n", True),
+        ("Peter\nsleeps\n.\n\nEU\nrejects\nit\n", True),
+        ("Peter\nsleeps\n\nEU\n", False),
+        ("小\n明\n来\n\n北\n京\n大\n学\n", True),
+        ("你好\n\n谢谢\n\n再见\n", False),
+        ("你好\n谢谢\n\n再见\n好的\n", False),
+        ("小\n明\n来\n了\n\n今天早上北京下了很大的雨\n好\n", False),
         ("小明在北京大学读书\n我们喜欢自然语言\n\n今天早上下雨\n", False),
         ("Peter sleeps\n\nEU rejects German call\n", False),
         ("a good film\t1\na bad one\t0\n\nhm\t0\n", False),
@@ -250,7 +254,15 @@ def test_reading_is_lazy(tmp_path: Path) -> None:
     ],
 )
 def test_telling_conll_from_other_text(tmp_path: Path, text: str, expected: bool) -> None:
-    assert looks_like_conll(write(tmp_path, text)) is expected
+    assert looks_like_conll(write(tmp_path, text, "train.txt")) is expected
+
+
+@pytest.mark.parametrize(("name", "expected"), [("a.txt", False), ("a.bmes", True), ("a.conll.gz", True), ("a.CONLL03", True)])
+def test_words_alone_are_told_by_the_name(tmp_path: Path, name: str, expected: bool) -> None:
+    text = "你好\n\n谢谢\n\n再见\n".encode()
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
+    assert looks_like_conll(path) is expected
 
 
 @pytest.mark.parametrize(

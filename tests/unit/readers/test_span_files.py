@@ -46,6 +46,18 @@ def test_every_spelling(tmp_path: Path, answer: dict[str, Any]) -> None:
     assert (reading.read, reading.mended, reading.skipped) == (1, {}, {})
 
 
+def test_a_list_of_objects(tmp_path: Path) -> None:
+    path = tmp_path / "data.json"
+    records = [{"text": TEXT, "spans": [[0, 2, "PER"], [3, 7, "ORG"]]}, {"text": "一", "spans": []}]
+    for text in (json.dumps(records, indent=1), json.dumps(records)):
+        path.write_text(text, encoding="utf-8")
+        examples = list(read_spans(path, Reading(file=path), labelled=True))
+        assert [(example.texts[0], plain(example)) for example in examples] == [(TEXT, ENTITIES), ("一", [])]
+    path.write_text('[\n{"text": "一", "spans": []},\n7]', encoding="utf-8")
+    with pytest.raises(PlumeError, match="line 3: the list holds a JSON int"):
+        list(read_spans(path, Reading(file=path), labelled=True))
+
+
 def test_without_answers(tmp_path: Path) -> None:
     examples, _ = spans(tmp_path, {"text": "一"}, {"text": "二", "label": {"X": {"三": [[9, 9]]}}}, labelled=False)
     assert [(example.texts, example.answer, example.key) for example in examples] == [(("一",), None, None), (("二",), None, None)]

@@ -141,7 +141,7 @@ def test_the_best_window_answers():
     start[1, 2], end[1, 3], end[1, 1] = 5, 4, 9  # an end before its start is no span; 1 to 1 has 0 + 9
     start[1, 1] = -1
     (answer,) = best_answers(**a_row(start=start, end=end))
-    assert (answer.start, answer.end, answer.span, answer.no_answer, answer.margin) == (6, 10, 9.0, 0.0, -9.0)
+    assert (answer.start, answer.end, answer.span, answer.no_answer) == (6, 10, 9.0, 0.0)
 
 
 def test_no_answer_is_the_least_of_the_windows():
@@ -150,7 +150,7 @@ def test_no_answer_is_the_least_of_the_windows():
     start[:, 0], start[0, 1] = (9, 1), 2
     case = a_row(start=start, end=end)
     (answer,) = best_answers(**case)
-    assert (answer.start, answer.end, answer.no_answer, answer.margin) == (0, 2, 1.0, -1.0)
+    assert (answer.start, answer.end, answer.no_answer) == (0, 2, 1.0)
     (answer,) = best_answers(**case, threshold=-1.5)
     assert (answer.start, answer.end, answer.span) == (0, 0, 2.0)
     # Spans as characters: from the first window 0-2 and 0-4 (2), 2-4, 2-6, 4-6, 4-8, 6-8 (0), from the second also 6-10, 8-10, 8-12, 10-12
@@ -169,9 +169,5 @@ def test_examples_without_a_place_for_an_answer():
     nowhere = np.zeros((2, 5), bool)
     case = a_row(allowed=nowhere, window_example=np.array([0, 2]), null=np.array([0, -1]))
     found = best_answers(**case)
-    assert [(one.start, one.end, one.score, one.margin) for one in found] == [
-        (0, 0, 1.0, math.inf),
-        (0, 0, 0.0, math.inf),
-        (0, 0, 0.0, math.inf),
-    ]
+    assert [(one.start, one.end, one.score) for one in found] == [(0, 0, 1.0), (0, 0, 0.0), (0, 0, 0.0)]
     assert best_answers(**{name: value[:0] if np.ndim(value) else value for name, value in case.items()}) == []

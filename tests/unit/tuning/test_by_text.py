@@ -22,7 +22,9 @@ from plume.readers.example import Example, Reading
 from plume.readers.squad_answers import GoldAnswer
 from plume.recipes import _catalog as catalog
 from plume.tasks.classification import TASK as CLASSIFICATION
+from plume.tasks.multiple_choice import TASK as MULTIPLE_CHOICE
 from plume.tasks.ner import TASK as NER
+from plume.tasks.nli import TASK as NLI
 from plume.tasks.qa import TASK as QA
 from plume.tasks.similarity import TASK as SIMILARITY
 from plume.tasks.summarisation import TASK as SUMMARISATION
@@ -36,6 +38,7 @@ from plume.tuning.declared import Declared
 from plume.tuning.label_scores import label_table
 from plume.tuning.many_writers import greedy
 from plume.tuning.questions import QuestionReader
+from plume.tuning.regression import Regression
 from plume.tuning.rows import Coder
 from plume.tuning.task import Columns, Task
 from plume.tuning.tuned import TunedModel, assemble, reading_order
@@ -250,7 +253,64 @@ def test_an_answer_that_is_not_in_its_context_has_no_place(made: Any, monkeypatc
     assert sum(notes.values()) == 1
 
 
+def test_a_long_context_is_read_in_windows(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    context = "the cat finds the letter " * 20 + "two apples " + "the cat finds the letter " * 20
+    asked = [
+        Example(texts=("what?", context), answer=(GoldAnswer("two apples", context.index("two apples")),)),
+        Example(texts=("who?", "my sister paints"), answer=(GoldAnswer("my sister", 0),)),
+        Example(texts=("what?", "the letter " * 60), answer=()),
+    ]
+    for family in ("t5", "bart"):
+        one = made(family, QA, asked)
+        questions, notes = one.task.questions(asked, one.coder)
+        assert not sum(notes.values())
+        pairs, owner = questions.pairs(np.arange(len(questions))), questions.owner.tolist()
+        assert sorted(set(owner)) == [0, 1, 2] and owner.count(0) > 5 and owner.count(1) == 1 and owner.count(2) > 2
+        read = [one.tokenizer.decode(row[:size].tolist()) for row, size in zip(pairs.read, pairs.length, strict=True)]
+        said = [one.tokenizer.decode(row[:size].tolist()).strip() for row, size in zip(pairs.written, pairs.size, strict=True)]
+        for number, text, answer in zip(owner, read, said, strict=True):  # what is not read is not to be written
+            assert answer == ("two apples" if number == 0 and "two apples" in text else "my sister" if number == 1 else "")
+        assert "two apples" in said
+        assert questions.begin[owner.index(1)] == 0 and questions.rows.cut is None
+        # The likeliest answer of the windows, at its own place; none only where no window has one.
+        told = [("", 0.9)] * len(owner)
+        told[0], told[said.index("two apples")], told[owner.index(1)] = ("cat", 0.2), ("two apples", 0.5), ("paints", 0.1)
+        monkeypatch.setattr(type(one.task), "texts", lambda *_, told=told: told)
+        found, _ = one.task.respond(one.body, one.coder, questions, asked)
+        assert [each["answer"] for each in found] == ["two apples", "paints", ""]
+        assert found[0]["start"] == context.index("two apples") and found[0]["end"] == found[0]["start"] + 10
+
+
+@pytest.mark.parametrize("family", ["t5", "bart"])
+def test_a_long_first_text_does_not_hide_the_second(family: str, made: Any) -> None:
+    long = "the cat finds the letter " * 40
+    examples = [Example(texts=(long, "a bird"), answer="yes"), Example(texts=(long, "two apples"), answer="no")]
+    examples += [Example(texts=("a bird", long), answer="yes"), Example(texts=("a bird", "a cat"), answer="no")]
+    one = made(family, NLI, examples)
+    questions, notes = one.task.questions(examples, one.coder)
+    assert notes.total() == 3 and questions.rows.cut.tolist() == [True, True, True, False]
+    assert questions.rows.length[:3].min() > 58 and questions.rows.length.max() <= 64
+    pairs = questions.pairs(np.arange(4))
+    read = [one.tokenizer.decode(row[:size].tolist()) for row, size in zip(pairs.read, pairs.length, strict=True)]
+    assert read[0].endswith("a bird") and read[1].endswith("two apples") and read[0].count("the cat") > 1
+    assert read[2].count("a bird") == 1 and read[2].count("the cat") > 1
+
+
 # Numbers
+
+
+def test_a_head_without_a_bias_learns_from_the_mean(miniature: Any, tokenizer_for: Any) -> None:
+    scored = [Example(texts=("a cat", "two apples"), answer=value) for value in (90.0, 91.0, 95.0)]
+    task = SIMILARITY.learned(scored)
+    for family, centred in (("gpt2", True), ("bert", False)):
+        recipe = miniature(family)
+        body = build(recipe, vocabulary=tokenizer_for(recipe).size, seed=0)
+        asked = approach(task, body, tokenizer_for(recipe), scored)
+        assert isinstance(asked, Regression) and asked.head(recipe.classifier, dropout=0.0).bias is not centred  # type: ignore[attr-defined]
+        assert asked.values(scored).tolist() == ([-2.0, -1.0, 3.0] if centred else [90.0, 91.0, 95.0])
+        table = asked.values(scored)[:, None]
+        assert [one["score"] for one in asked.answers(table, None, scored)] == [90.0, 91.0, 95.0]  # type: ignore[arg-type]
+        assert MULTIPLE_CHOICE.head(recipe.classifier, dropout=0.0).bias is not centred  # type: ignore[attr-defined]
 
 
 def test_numbers_are_written_in_steps(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
