@@ -68,12 +68,16 @@ def rows(which: str, runs: Any) -> str:
             continue
         metric = named(task).metric
         found = [[run[metric] for run in sides[side]] for side in SIDES[which]]
+        if min(map(len, found)) < 2:  # nothing can be said of one run
+            continue
         (one, wide), (other, narrow) = (confidence_interval(values) for values in found)
         apart = "yes" if abs(one - other) > wide + narrow else "no"
         seconds = [sum(run["seconds"] for run in sides[side]) / len(sides[side]) for side in SIDES[which]]
         made.append(
             (name, task, metric, f"{one:.3f} ± {wide:.3f}", f"{other:.3f} ± {narrow:.3f}", apart, f"{seconds[0]:.0f} / {seconds[1]:.0f}")
         )
+    if not made:
+        return "Not measured yet."
     return table(("data", "task", "measure", *SIDES[which], "intervals apart", "seconds"), made)
 
 

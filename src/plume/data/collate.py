@@ -37,7 +37,7 @@ class Frame:
     @classmethod
     def of(cls, layout: Layout, tokenizer: Tokenizer, *, sentences: bool = False) -> Frame:
         form = tokenizer.format
-        shapes = {1: (form.single, ()), 2: (form.pair, form.segments), 3: (form.triple, form.triple_segments)}
+        shapes = {1: (form.single, form.single_segments), 2: (form.pair, form.segments), 3: (form.triple, form.triple_segments)}
         words, segments = shapes[layout.texts] if layout.wrapped else (_TEXTS[: layout.texts], ())
         return cls(
             pieces=tuple(None if word in _TEXTS else tokenizer.id(word) for word in words),
