@@ -27,7 +27,7 @@ every single figure. Intervals are 95% (Student's t) over {seeds} seeds: with so
 
 ## What pre-training brings
 
-A BERT of plume's own, pre-trained for {budget} on two cores on the corpus of its language, tuned by `plume tune` with its defaults, against the same
+A BERT of plume's own, pre-trained for {budget} on the corpus of its language, tuned by `plume tune` with its defaults, against the same
 command with `--from-scratch`: the same network, tokeniser, data, steps and rate, without the pre-trained weights. The score is the best on the dev
 file over the run, for both. {models}
 
