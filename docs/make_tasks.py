@@ -6,6 +6,7 @@ python docs/make_tasks.py
 from __future__ import annotations
 
 import json
+import math
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,8 @@ SIDES = {"gain": ("pretrained", "scratch"), "peer": ("plume", "transformers")}
 TEXT = """# Tasks, measured
 
 What each task reads, predicts and measures is on its own page: [tasks/](tasks/index.md). Here are two tables on real data; docs/tasks.json holds
-every single figure. Intervals are 95% (Student's t) over {seeds} seeds: with so few they are wide. Measured again by
+every single figure. Intervals are 95% (Student's t) over {seeds} seeds, or as many runs
+as the table says: with so few they are wide. Measured again by
 
     make tasks-table DATA=… ENGLISH=runs/en CHINESE=runs/zh WEIGHTS=…
 
@@ -68,17 +70,21 @@ def rows(which: str, runs: Any) -> str:
             continue
         metric = named(task).metric
         found = [[run[metric] for run in sides[side]] for side in SIDES[which]]
-        if min(map(len, found)) < 2:  # nothing can be said of one run
+        if not all(found):
             continue
         (one, wide), (other, narrow) = (confidence_interval(values) for values in found)
-        apart = "yes" if abs(one - other) > wide + narrow else "no"
+        few = min(map(len, found)) < 2  # nothing can be said of one run
+        apart = "one run" if few else "yes" if abs(one - other) > wide + narrow else "no"
+        runs_of = " / ".join(str(len(values)) for values in found)
         seconds = [sum(run["seconds"] for run in sides[side]) / len(sides[side]) for side in SIDES[which]]
-        made.append(
-            (name, task, metric, f"{one:.3f} ± {wide:.3f}", f"{other:.3f} ± {narrow:.3f}", apart, f"{seconds[0]:.0f} / {seconds[1]:.0f}")
-        )
+        made.append((name, task, metric, shown(one, wide), shown(other, narrow), runs_of, apart, f"{seconds[0]:.0f} / {seconds[1]:.0f}"))
     if not made:
         return "Not measured yet."
-    return table(("data", "task", "measure", *SIDES[which], "intervals apart", "seconds"), made)
+    return table(("data", "task", "measure", *SIDES[which], "runs", "intervals apart", "seconds"), made)
+
+
+def shown(mean: float, half: float) -> str:
+    return f"{mean:.3f}" if math.isnan(half) else f"{mean:.3f} ± {half:.3f}"
 
 
 if __name__ == "__main__":
