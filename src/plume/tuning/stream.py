@@ -15,10 +15,8 @@ from typing import Any
 
 from plume.core.errors import PlumeError
 from plume.core.files import clear_disk_errors
-from plume.tuning.asking import CHUNK, START_ANEW, Asked, Written, answers, ask
+from plume.tuning.asking import CHUNK, START_ANEW, Asked, Written, answers
 from plume.tuning.stream_bar import StreamBar
-from plume.tuning.task import Task
-from plume.tuning.tuned import TunedModel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,25 +31,13 @@ class Terminated(KeyboardInterrupt):
     """SIGTERM, which ends a run as Ctrl-C does."""
 
 
-def predict_file(
-    tuned: TunedModel,
-    task: Task,
-    paths: Sequence[Path],
-    out: Path,
-    *,
-    resume: bool = False,
-    overwrite: bool = False,
-    chunk: int = CHUNK,
-    quiet: bool = True,
-) -> Streamed:
-    """Answer every example of a file, a JSON line each, in the file's order. What is in `out` is valid at every moment."""
-    return write_answers(ask(tuned, task, paths), out, resume=resume, overwrite=overwrite, chunk=chunk, quiet=quiet)
-
-
 def write_answers(
     asked: Asked, out: Path, *, resume: bool = False, overwrite: bool = False, chunk: int = CHUNK, quiet: bool = True
 ) -> Streamed:
-    """Ctrl-C and SIGTERM drop the chunk under way, and `resume` begins with it again; so the file ends up as if nothing had happened."""
+    """Every answer a JSON line, in the file's order; what is in `out` is valid at every moment.
+
+    Ctrl-C and SIGTERM drop the chunk under way, and `resume` begins with it again; so the file ends up as if nothing had happened.
+    """
     _require_free(out, asked.paths, resume=resume, overwrite=overwrite)
     before = whole_lines(out) if resume and out.exists() else Written()
     count, size, stopped = before.count, before.size, None
