@@ -9,7 +9,7 @@ demo: .venv/.installed          ## pre-train two families on embedded text, then
 	$(BIN)/python examples/demo.py --out demo
 
 test: .venv/.development        ## the tests, in a few minutes
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+	$(BIN)/python -m pytest -n 2 -m "not slow" --hypothesis-profile=fixed
 
 check: .venv/.development       ## style, types, import directions
 	$(BIN)/ruff check .

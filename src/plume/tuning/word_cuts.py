@@ -18,6 +18,7 @@ from plume.tuning.rows import Array, Coder, runs
 # What is a unit of its own where characters are labelled: Han, and the marks that stand between without a space. Other scripts go by words.
 _ALONE = re.compile(rf"[{HAN}\u3001-\u3003\u3008-\u3020\ufe30-\ufe4f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65“”…—]")
 _BLANK = np.array([chr(code).isspace() for code in range(0x3002)])  # U+3000 is the last one
+_CUTTING = [ord(blank) for blank in " \t\n\r"]
 _PREFIXES = ("▁", "Ġ")  # what tokenisers put before a text, when it stands alone
 
 
@@ -44,8 +45,9 @@ def find_words(examples: Sequence[Example], coder: Coder, *, characters: bool = 
     if characters:
         alone = np.array([found.start() for found in _ALONE.finditer(text)], np.int64)
         edge[alone] = edge[alone + 1] = True
-    edge[:-1] &= inked  # beside white space every tokeniser cuts by itself
-    edge[1:] &= inked
+    joined = ~np.isin(_codes(text), _CUTTING)  # beside plain blanks every tokeniser cuts by itself; other white space (\x0c, \x1f) some of them drop
+    edge[:-1] &= joined
+    edge[1:] &= joined
     edge[size] = False
     cut = _cut_at(np.flatnonzero(edge), text, size, coder) if edge.any() else coder.cut(texts)
     if not own:
@@ -62,8 +64,11 @@ def _files_words(examples: Sequence[Example], size: Array) -> tuple[Array, Array
 
 def _blank(text: str) -> NDArray[np.bool_]:
     """`str.isspace` of each character."""
-    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-    return _BLANK[np.minimum(codes, len(_BLANK) - 1)]
+    return _BLANK[np.minimum(_codes(text), len(_BLANK) - 1)]
+
+
+def _codes(text: str) -> NDArray[np.uint32]:
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
 
 
 def _cut_at(edges: Array, text: str, size: Array, coder: Coder) -> Joined:

@@ -25,7 +25,7 @@ from plume.tuning.word_rows import WordQuestions, ask_words
 FAMILIES = ("bert", "roberta", "albert", "gpt", "xlnet", "t5", "elmo")  # WordPiece, bytes, Unigram, BPE, words
 PIECES = (
     "cat", "Zürich", "Zu\u0308rich", "naïve", "北京", "大学", "ＦＵＬＬ", "１２", "🙂", "👩\u200d🚀", "\u200b", "\x07", "\ufffd", "한국",
-    "ﬁne", "Straße", "don't", "U.S.", "…", "，", "「", "e\u0301", "İstanbul", "\xad", "𠮷", "x" * 40, "a1b2", "--", "\u3000",
+    "ﬁne", "Straße", "don't", "U.S.", "…", "，", "「", "e\u0301", "İstanbul", "\xad", "𠮷", "x" * 40, "a1b2", "--", "\u3000", "\x1f", "\x0c",
 )  # fmt: skip
 TEXTS = st.lists(st.sampled_from(PIECES + (" ", " ", "  ", "\t")), min_size=1, max_size=12).map("".join)
 FREE = st.text(alphabet=st.characters(exclude_categories=("Cs",)), max_size=40)
