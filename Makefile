@@ -44,7 +44,7 @@ venv: .venv/.installed          ## only set up: .venv with plume in it
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "plume needs Python 3.11 or newer; try: make PYTHON=python3.12")'
 	test -d .venv || $(PYTHON) -m venv .venv
 	$(PIP) torch==2.13.0
-	$(PIP) -c constraints.txt -e .
+	$(PIP) -c constraints.txt -e '.[demo]'
 	touch $@
 
 .venv/.development: .venv/.installed

@@ -26,11 +26,12 @@ import torch
 from plume.core.batch import Batch, Order, Target
 from plume.core.part import replace
 from plume.data.corpus import Corpus, CorpusKind
-from plume.data.embedded import english_documents, write_embedded
 from plume.data.labelled import CodedBlocks
 from plume.data.loader import Cursor, Reader
 from plume.data.store import build_stores
 from plume.data.train_tokenizer import train_tokenizer
+from plume.embedded.material import write_embedded
+from plume.embedded.python_manual import english_documents
 from plume.model.memory import Memory
 from plume.model.recipe import Recipe
 from plume.model.scoring import score

@@ -21,8 +21,10 @@ from typing import Any
 import plume
 from plume.core.files import write_json
 from plume.data.corpus import CorpusKind
-from plume.data.embedded import chinese_documents, english_documents, write_embedded
 from plume.data.labelled import CodedBlocks
+from plume.embedded.chinese_grammar import chinese_documents
+from plume.embedded.material import write_embedded
+from plume.embedded.python_manual import english_documents
 from plume.recipes import _catalog as catalog
 from plume.static.recipe import StaticRecipe
 from plume.train.budget import Budget

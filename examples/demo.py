@@ -10,7 +10,9 @@ import shutil
 from pathlib import Path
 
 import plume
-from plume.data.embedded import chinese_documents, english_documents, write_embedded
+from plume.embedded.chinese_grammar import chinese_documents
+from plume.embedded.material import write_embedded
+from plume.embedded.python_manual import english_documents
 
 BLANKS = ("巴黎是[MASK]国的首都。", "东京是日本的首[MASK]。", "熊猫爱吃[MASK]子。", "冬天到了，下[MASK]了。")
 PROMPTS = ("The for statement", "A class definition", "If an exception is raised")

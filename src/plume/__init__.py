@@ -13,9 +13,9 @@ from plume._version import __version__
 from plume.core.errors import PlumeError
 
 if TYPE_CHECKING:
-    from plume.api import export_hf, import_hf, load, pretrain, recipe, resume, tune
+    from plume.api import compare, export_hf, import_hf, load, pretrain, recipe, resume, tune
 
-__all__ = ["PlumeError", "__version__", "export_hf", "import_hf", "load", "pretrain", "recipe", "resume", "tune"]
+__all__ = ["PlumeError", "__version__", "compare", "export_hf", "import_hf", "load", "pretrain", "recipe", "resume", "tune"]
 
 
 def __getattr__(name: str) -> Any:

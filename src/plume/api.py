@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from plume.core.errors import PlumeError
+from plume.comparing.compare import compare as run_study
+from plume.comparing.results import Results
+from plume.comparing.study import make_study, parse_task
 from plume.hf.export import export
 from plume.hf.importing import import_folder, is_task_folder
 from plume.model.language_model import LanguageModel
 from plume.model.recipe import Recipe
 from plume.recipes import _catalog as catalog
+from plume.report import write_report
 from plume.static.model import WordModel, is_word_model
 from plume.static.recipe import StaticRecipe
-from plume.train import pretrain as runs
-from plume.train import word_vectors
-from plume.train.budget import Budget
-from plume.train.settings import WordSettings, declared, make_settings, make_word_settings, read_settings
+from plume.train import runs
 from plume.tuning import options as tuning
 from plume.tuning.declared import is_tuned
 from plume.tuning.exchange import export_tuned, import_tuned
@@ -52,43 +52,14 @@ def pretrain(
     of the command line: seed, save_every; for networks tokenizer, init, accumulate, precision, device, workers, log_every, shard, recompute,
     tensorboard, lexicon; for word vectors threads.
     """
-    start(recipe, corpus=corpus, out=Path(out), budget=budget, objectives=objectives, overrides=overrides, quiet=quiet, **settings)
+    runs.start(recipe, corpus=corpus, out=Path(out), budget=budget, objectives=objectives, overrides=overrides, quiet=quiet, **settings)
     return load(out)
-
-
-def start(
-    recipe: str | Recipe | StaticRecipe,
-    *,
-    corpus: str | Path | Sequence[str | Path],
-    out: Path,
-    budget: str | None,
-    objectives: Sequence[str] = (),
-    quiet: bool = False,
-    **settings: Any,
-) -> str | None:
-    """Run it, whichever kind it is; returns the name of the signal that ended it early, if one did."""
-    chosen = declared(recipe) if isinstance(recipe, str) else recipe
-    if isinstance(chosen, StaticRecipe):
-        made = make_word_settings(chosen, corpus=corpus, budget=budget, objectives=objectives, **settings)
-        return word_vectors.start(made, out, quiet=quiet).stopped_by
-    if settings.pop("threads", None) is not None:
-        raise PlumeError(f"threads are for word vectors; {chosen.name} takes those that torch takes (OMP_NUM_THREADS).")
-    network = make_settings(chosen, corpus=corpus, budget=budget or "10m", objectives=objectives, **settings)
-    return runs.start(network, out, quiet=quiet).outcome.stopped_by
 
 
 def resume(folder: str | Path, *, budget: str | None = None, quiet: bool = False) -> Any:
     """Go on with a run, from its last checkpoint."""
-    go_on(Path(folder), budget=budget, quiet=quiet)
+    runs.go_on(Path(folder), budget=budget, quiet=quiet)
     return load(folder)
-
-
-def go_on(folder: Path, *, budget: str | None, quiet: bool) -> str | None:
-    """As `start`, for a run that is there."""
-    settings, more = read_settings(folder), None if budget is None else Budget.parse(budget)
-    if isinstance(settings, WordSettings):
-        return word_vectors.resume(folder, settings, budget=more, quiet=quiet).stopped_by
-    return runs.resume(folder, settings, budget=more, quiet=quiet).outcome.stopped_by
 
 
 def tune(
@@ -108,6 +79,31 @@ def tune(
     """
     tuning.start_from_options(Path(model), task=task, train=train, dev=dev, out=Path(out), quiet=quiet, **options)
     return TunedModel.load(out)
+
+
+def compare(
+    *,
+    corpus: str | Path | Sequence[str | Path],
+    tasks: Sequence[str],
+    recipes: Sequence[str],
+    budget: str = "10m",
+    out: str | Path,
+    resume: bool = False,
+    language: str = "en",
+    quiet: bool = False,
+    **settings: Any,
+) -> Results:
+    """Pre-train every recipe on `corpus` at the same budget, tune each on every task, and return what was measured; the report is in `out`.
+
+    `tasks` are written as on the command line: "ner=train.conll,test.conll". `settings` are those of the command line: seeds, size, tokenizer,
+    static, overrides, tune, threads, probes.
+    """
+    listed = [corpus] if isinstance(corpus, str | Path) else list(corpus)
+    study = make_study(corpus=listed, tasks=[parse_task(text) for text in tasks], recipes=recipes, budget=budget, **settings)
+    made = run_study(study, Path(out), resume=resume, quiet=quiet)
+    assert made is not None
+    write_report(made.results, Path(out), language=language)
+    return made.results
 
 
 def import_hf(folder: str | Path, *, out: str | Path) -> LanguageModel | TunedModel:

@@ -79,7 +79,7 @@ def pretraining(text: Path) -> Callable[..., list[str]]:
     return arguments
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def start(cache: Path) -> Callable[..., subprocess.Popen[str]]:
     """Start a command in a process of its own, with one thread so that its arithmetic is the same every time."""
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from plume.cli import main
-from plume.data.embedded import chinese_documents, write_embedded
+from plume.embedded.chinese_grammar import chinese_documents
+from plume.embedded.material import write_embedded
 
 ROOT = Path(__file__).parents[2]
 READMES = ("README.md", "README.zh.md")

@@ -17,6 +17,7 @@ COMMANDS = (
     "show",
     "tasks",
     "pretrain",
+    "compare",
     "tune",
     "predict",
     "eval",

@@ -52,14 +52,14 @@ def run(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing while training.")] = False,
 ) -> None:
     """Pre-train a family on your own text. Ctrl-C saves and leaves; --resume goes on."""
-    from plume import api
     from plume.core.errors import PlumeError
+    from plume.train import runs
     from plume.train.pretrain import say_goodbye
 
     if resume is not None:
         if recipe is not None or corpus or out is not None or set_ or objective or lexicon is not None:
             raise PlumeError("--resume takes the run's own recipe, corpus and settings: give only --budget with it.")
-        stopped = api.go_on(resume, budget=budget, quiet=quiet)
+        stopped = runs.go_on(resume, budget=budget, quiet=quiet)
         say_goodbye(resume, stopped, quiet=quiet)
         return
     if recipe is None or not corpus or out is None:
@@ -71,7 +71,7 @@ def run(
         "workers": workers if workers != 1 else None, "log_every": log_every if log_every != 10 else None, "shard": shard or None,
         "recompute": recompute or None, "tensorboard": tensorboard or None, "threads": threads,
     }  # fmt: skip
-    stopped = api.start(
+    stopped = runs.start(
         recipe, corpus=corpus, out=out, budget=budget, objectives=objective or [], overrides=set_ or [], seed=seed, save_every=save_every,
         quiet=quiet, **{name: value for name, value in given.items() if value is not None},
     )  # fmt: skip

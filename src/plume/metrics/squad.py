@@ -26,10 +26,10 @@ _Measure = Callable[[str, str], float]  # of a right answer and a prediction
 
 def answer_scores(gold: Sequence[Sequence[str]], predicted: Sequence[str]) -> dict[str, float]:
     """CMRC's scores where most right answers are Chinese (CMRC 2018, DRCD), SQuAD's otherwise."""
-    return (cmrc_scores if _is_chinese(gold) else squad_scores)(gold, predicted)
+    return (cmrc_scores if is_chinese(gold) else squad_scores)(gold, predicted)
 
 
-def _is_chinese(gold: Sequence[Sequence[str]]) -> bool:
+def is_chinese(gold: Sequence[Sequence[str]]) -> bool:
     """Answers without letters, such as years, say nothing of the language."""
     lettered = [text for texts in gold for text in texts if any(map(str.isalpha, text))]
     return 2 * sum(map(has_han, lettered)) > len(lettered)

@@ -98,6 +98,16 @@ def parent(of: Recipe) -> Recipe | None:
     return sizes(of.name)["base"] if of.name in families() else None
 
 
+def made_from(family: str) -> str | None:
+    """The family whose declaration this one's is a change of: the recipe that its file imports.
+
+    >>> made_from("albert"), made_from("bert")
+    ('bert', None)
+    """
+    found = (value.name for value in vars(catalog.load(ROOM, family)).values() if isinstance(value, Recipe))
+    return next((name for name in found if name != family), None)
+
+
 def bridge(of: Recipe) -> Bridge | None:
     return getattr(catalog.load(ROOM, of.name), "HF", None)
 

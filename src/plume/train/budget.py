@@ -15,7 +15,7 @@ _UNITS = ("steps", "tokens", "flops")
 
 @dataclass(frozen=True, kw_only=True)
 class Spent:
-    """What a run has used so far. Seconds are those spent in steps: measuring and saving are not charged."""
+    """What a run has used so far. Seconds are those of steps, waiting for their batches included: measuring and saving are not charged."""
 
     steps: int = 0
     tokens: int = 0
@@ -54,6 +54,15 @@ class Budget(Part):
     def progress(self, spent: Spent) -> float:
         """The share used, from 0 to 1 and over."""
         return float(getattr(spent, self.unit)) / self.amount
+
+    @property
+    def text(self) -> str:
+        """As --budget takes it, to the last digit.
+
+        >>> Budget.parse("1m30s").text, Budget.parse("5e6 tokens").text
+        ('90s', '5000000tokens')
+        """
+        return f"{self.amount:.12g}{'s' if self.unit == 'seconds' else self.unit}"
 
     def __str__(self) -> str:
         if self.unit != "seconds":

@@ -101,8 +101,8 @@ class Loop:
             for end, active in self.plan.stages():
                 steps = self._steps(position, active)
                 while budget.progress(position.spent) < end and not stopping and not self._enough():
-                    before = budget.progress(position.spent)
-                    position = self._step(next(steps), position, caught, stopping)
+                    before, began = budget.progress(position.spent), time.perf_counter()
+                    position = self._step(next(steps), position, caught, stopping, began=began)
                     after = budget.progress(position.spent)
                     if after >= 1 or _passed(before, after, settings.measurements) or (stopping and not held_out):
                         held_out = self._measure(position.spent)
@@ -131,8 +131,7 @@ class Loop:
             )
         return tuple(slice(self.processes.rank * accumulate + part, None, parts) for part in range(accumulate))
 
-    def _step(self, step: Step, position: Position, caught: list[str], stopping: list[str]) -> Position:
-        started = time.perf_counter()
+    def _step(self, step: Step, position: Position, caught: list[str], stopping: list[str], *, began: float) -> Position:
         spent = position.spent
         torch.manual_seed(_step_seed(self.settings.seed, spent.steps, self.processes.rank))
         progress = self.settings.budget.progress(spent)
@@ -151,7 +150,7 @@ class Loop:
         self.scaler.update()
         self.optimiser.zero_grad(set_to_none=True)
         # The first process's clock is everyone's: they must agree on when to measure, save and stop.
-        seconds = self.processes.sum([clock + time.perf_counter() - started if self.processes.first else 0.0])[0]
+        seconds = self.processes.sum([clock + time.perf_counter() - began if self.processes.first else 0.0])[0]
         spent = Spent(steps=spent.steps + 1, tokens=spent.tokens + tokens, flops=spent.flops + flops, seconds=seconds)
         self._last_loss = torch.stack(list(sums.values())).sum()
         self._report(spent, counts, sums, rate, norm)

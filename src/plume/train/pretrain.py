@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +45,7 @@ from plume.train.progress import Progress
 from plume.train.settings import Settings, save_settings
 from plume.train.stores import read_stores
 
+OUTCOME = Path("train") / "outcome.json"  # the figures of the card, for programs
 DATA = Path("train") / "data.json"  # fingerprints: a run must go on with the text it began with
 _HELD_OUT_SEED = 20181011  # the masks of held-out rows never change, whatever the run's seed
 
@@ -136,6 +137,8 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
         outcome = loop.run(position)
     if log is not None:
         log.close()
+        figures = {"entropy": entropy, "trivial": trivial, "held_out": outcome.held_out}
+        write_json(folder / OUTCOME, {"spent": asdict(outcome.position.spent), "stopped_by": outcome.stopped_by} | figures)
         data = stores.info | {"tokens": len(stores.train.tokens), "held_out_tokens": len(stores.held_out.tokens)}
         write_card(
             folder, settings=settings, parent=catalog.parent(recipe), outcome=outcome, data=data,

@@ -24,24 +24,26 @@ from plume.text.word_level import WordLevel
 from plume.text.words import Words
 from plume.train.budget import Budget, Spent
 from plume.train.metrics import MetricsLog
+from plume.train.pretrain import DATA, OUTCOME
 from plume.train.progress import Progress
 from plume.train.settings import WordSettings, save_settings
 from plume.train.signals import watched_signals
 from plume.train.stores import read_stores
 from plume.train.word_card import write_word_card
 
-DATA = Path("train") / "data.json"
 _SCRATCH = Path("train") / "scratch"  # the text as word numbers, co-occurrences; gone when the run is done
 _ARRAYS, _STATE = "arrays.safetensors", "state.json"
 _MEASUREMENTS = 10
+_FASTEST = 500_000  # words a second, about what CBOW makes of two threads
 _ALL_WORDS = 1 << 31
 
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """Where a run is: `pieces` of the text are done, over all epochs."""
+    """Where a run is: `pieces` of the text are done, over all epochs, of so many an epoch."""
 
     pieces: int = 0
+    an_epoch: int = 0  # 0: it has not begun
     spent: Spent = Spent()
 
 
@@ -130,15 +132,19 @@ class _Run:
                 f"{f'budget {budget}' if self.settings.budget else f'{recipe.epochs} epochs'}, {self.settings.threads} threads"
             )
             trainer.prepare(self.text, self.folder / _SCRATCH, progress.preparing)
+            trainer.pieces = standing.an_epoch or max(trainer.pieces, self._least_pieces())
             self._restore()
             log = MetricsLog(self.folder, resumed_at=standing.pieces)
             standing, stopped_by = self._train(standing, budget, progress, log)
             log.close()
+        measured = self.measured or NOT_MEASURED
+        figures = {"entropy": entropy, "trivial": {"loss": measured.baseline}, "held_out": {"loss": measured.loss}}
+        write_json(self.folder / OUTCOME, {"spent": asdict(standing.spent), "stopped_by": stopped_by} | figures)
         write_word_card(
-            self.folder, settings=self.settings, spent=standing.spent, measured=self.measured or NOT_MEASURED, vocabulary=self.vocabulary,
+            self.folder, settings=self.settings, spent=standing.spent, measured=measured, vocabulary=self.vocabulary,
             words=len(self.text.ids), stopped_by=stopped_by,
         )  # fmt: skip
-        return FinishedVectors(folder=self.folder, spent=standing.spent, measured=self.measured or NOT_MEASURED, stopped_by=stopped_by)
+        return FinishedVectors(folder=self.folder, spent=standing.spent, measured=measured, stopped_by=stopped_by)
 
     def _train(self, standing: Standing, budget: Budget, progress: Progress, log: MetricsLog) -> tuple[Standing, str | None]:
         """Piece by piece; after each the run may be measured, saved or stopped."""
@@ -179,7 +185,15 @@ class _Run:
             tokens=standing.spent.tokens + done.words,
             seconds=standing.spent.seconds + time.perf_counter() - started,
         )
-        return Standing(pieces=standing.pieces + 1, spent=spent), done.loss / max(done.count, 1)
+        return Standing(pieces=standing.pieces + 1, an_epoch=self.trainer.pieces, spent=spent), done.loss / max(done.count, 1)
+
+    def _least_pieces(self) -> int:
+        """An epoch's, so that a budget is kept to one hundredth: a run ends between two pieces."""
+        budget = self.settings.budget
+        if budget is None:
+            return 1
+        words = budget.amount if budget.unit == "tokens" else budget.amount * _FASTEST
+        return math.ceil(len(self.text.ids) / max(words / 100, 1.0))
 
     def _share(self, standing: Standing, budget: Budget, total: int) -> float:
         """Of the run that is done: of its budget where there is one, else of its epochs."""
@@ -195,7 +209,7 @@ class _Run:
     def _save(self, standing: Standing) -> None:
         def fill(target: Path) -> None:
             write_arrays(target / _ARRAYS, self.trainer.arrays)
-            write_json(target / _STATE, {"pieces": standing.pieces, "spent": asdict(standing.spent)})
+            write_json(target / _STATE, {"pieces": standing.pieces, "an_epoch": standing.an_epoch, "spent": asdict(standing.spent)})
 
         older = _checkpoints(self.folder)
         target = self.folder / "train" / f"checkpoint-{standing.pieces:09d}"
@@ -213,7 +227,7 @@ class _Run:
         advice = "the checkpoint is damaged; delete its folder to begin anew"
         state = read_json(found[-1] / _STATE, advice)
         try:
-            return Standing(pieces=int(state["pieces"]), spent=Spent(**state["spent"]))
+            return Standing(pieces=int(state["pieces"]), an_epoch=int(state["an_epoch"]), spent=Spent(**state["spent"]))
         except (KeyError, TypeError, ValueError):
             raise PlumeError(f"{found[-1] / _STATE} does not say where the run stood: {advice}.") from None
 

@@ -13,7 +13,9 @@ import pytest
 import plume
 from plume.core.errors import PlumeError
 from plume.core.part import replace
-from plume.data.embedded import chinese_documents, english_documents, write_embedded
+from plume.embedded.chinese_grammar import chinese_documents
+from plume.embedded.material import write_embedded
+from plume.embedded.python_manual import english_documents
 from plume.static.exchange import export_vectors, import_vectors
 from plume.static.model import WordModel, read_arrays
 from plume.static.phrases import Phrases

@@ -1,18 +1,14 @@
-"""Text to try plume on with nothing at hand: Python's own manual in English, and generated Chinese.
+"""Chinese made here, from a small grammar of facts and little stories, for where nothing else is installed.
 
-The English is real: the language reference that every Python carries. The Chinese is made here from a small grammar of facts and little
-stories, rich enough that context tells more than word frequency; a model trained on it knows this small world and nothing else.
+It is rich enough that context tells more than word frequency; a model trained on it knows this small world and nothing else. The studies use
+real Chinese (peoples_daily.py, reviews.py).
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
-
-from plume.core.files import write_text
 
 _COUNTRIES = (
     "法国 巴黎 欧洲 奶酪|德国 柏林 欧洲 香肠|英国 伦敦 欧洲 红茶|意大利 罗马 欧洲 面条|西班牙 马德里 欧洲 火腿|俄罗斯 莫斯科 欧洲 黑面包|"
@@ -25,18 +21,6 @@ _PEOPLE = ("小明", "小红", "老王", "李老师", "张医生", "奶奶", "�
 _SEASONS = {"春天": "花开了", "夏天": "天气很热", "秋天": "树叶黄了", "冬天": "下雪了"}
 _ANIMALS = {"猫": "鱼", "狗": "骨头", "兔子": "胡萝卜", "马": "草", "熊猫": "竹子", "猴子": "香蕉", "小鸟": "虫子", "松鼠": "松果"}
 _WORK = {"医生": "医院", "老师": "学校", "厨师": "饭店", "农民": "田里", "工人": "工厂", "司机": "路上", "作家": "书房", "渔民": "海边"}
-
-
-def english_documents() -> Iterator[str]:
-    """The topics of Python's help(), as plain paragraphs: about 700,000 characters."""
-    from pydoc_data.topics import topics
-
-    for name in sorted(topics):
-        paragraphs = [" ".join(block.split()) for block in re.split(r"\n\s*\n", topics[name])]
-        # Grammar rules and rulers of the manual are not prose.
-        kept = [text for text in paragraphs if len(text.split()) > 5 and "::=" not in text and not set(text) <= set("*=-~ ")]
-        if kept:
-            yield "\n".join(kept)
 
 
 def chinese_documents(*, count: int = 4000, seed: int = 0) -> Iterator[str]:
@@ -112,8 +96,3 @@ def _about_work(generator: np.random.Generator) -> list[str]:
         _one(generator, (f"{work}在{place}工作。", f"{person}每天都在{place}。", f"早上八点，{person}来到{place}。")),
         _one(generator, (f"在{place}，{work}们都很忙。", f"{person}喜欢当{work}。", f"晚上，{person}从{place}回家。")),
     ]
-
-
-def write_embedded(path: Path, documents: Iterator[str]) -> None:
-    """A corpus file: a blank line after each document."""
-    write_text(path, "\n\n".join(documents) + "\n")

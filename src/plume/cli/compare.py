@@ -1,0 +1,165 @@
+"""plume compare"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from plume.comparing.compare import Prepared
+    from plume.comparing.study import Study
+
+
+def run(
+    study: Annotated[
+        Path | None,
+        typer.Argument(help="A study.toml, or the directory of a study that was begun.  [default: text and tasks that plume brings]"),
+    ] = None,
+    corpus: Annotated[list[Path] | None, typer.Option(help="The text to pre-train on; may be repeated.")] = None,
+    task: Annotated[
+        list[str] | None,
+        typer.Option(help="What to be measured by: ner=train.conll,test.conll, topic:classification=train.tsv,dev.tsv,test.tsv …"),
+    ] = None,
+    recipes: Annotated[str | None, typer.Option(help="Families, with commas between: bert,electra,gpt2 (see 'plume recipes').")] = None,
+    budget: Annotated[str | None, typer.Option(help="For each pre-training: 20m, 5e6tokens, 1e14flops.  [default: 10m]")] = None,
+    seeds: Annotated[int | None, typer.Option(help="How often everything is done, from other beginnings.  [default: 3]")] = None,
+    size: Annotated[str | None, typer.Option(help="Of families named without one: tiny, mini, small …  [default: tiny]")] = None,
+    out: Annotated[Path | None, typer.Option(help="The directory of the study.  [default: study]")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the study in that directory.")] = False,
+    plan: Annotated[bool, typer.Option("--plan", help="Only say what would be run, for how long, with what memory and disk.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before a study of more than an hour.")] = False,
+    language: Annotated[str, typer.Option(help="Of the report, and of the data that plume brings: en or zh.")] = "en",
+    tokenizer: Annotated[
+        str | None, typer.Option(help="shared: one for all that read pieces of words; own: each paper's.  [default: shared]")
+    ] = None,
+    static: Annotated[str | None, typer.Option(help="The word vectors to stand beside the networks.  [default: fasttext]")] = None,
+    set_: Annotated[list[str] | None, typer.Option("--set", help="Every network's pre-training: training.length=64 …")] = None,
+    tune: Annotated[list[str] | None, typer.Option(help="Every tuning: epochs=3, batch=16, rate=5e-4 …")] = None,
+    threads: Annotated[int | None, typer.Option(help="Of every run.  [default: all cores]")] = None,
+    probes: Annotated[bool | None, typer.Option(help="Ask every layer of every model what it knows.  [default: yes]")] = None,
+    engine: Annotated[str, typer.Option(help="Where runs are done: local, or ray.")] = "local",
+    address: Annotated[str | None, typer.Option(help="Of a Ray that is running: auto, or host:port.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing.")] = False,
+) -> None:
+    """Compare families at an equal budget on your own text and tasks, and say which to ship. Ctrl-C saves and leaves; --resume goes on."""
+    from plume.comparing.forks import fork_server
+
+    fork_server()
+    from plume.comparing.compare import compare, finished, prepare
+    from plume.comparing.engines import make_engine
+    from plume.core.errors import PlumeError
+    from plume.report import write_report
+    from plume.report.words import Words
+
+    Words(language)  # says at once if there is no such language
+    given = {
+        "corpus": corpus, "recipes": recipes.split(",") if recipes else None, "budget": budget, "seeds": seeds, "size": size,
+        "tokenizer": tokenizer, "static": static, "overrides": set_, "tune": tune, "threads": threads, "probes": probes,
+    }  # fmt: skip
+    chosen = {name: value for name, value in given.items() if value is not None}
+    folder = out or (study if study is not None and study.is_dir() else Path("study"))
+    found = _study(study, task, chosen, folder, language=language, resume=resume)
+    if plan:
+        _print_plan(prepare(found, quiet=quiet))
+        return
+
+    def agree(prepared: Prepared) -> bool:
+        return yes or _agree(prepared)
+
+    if study is not None and study.is_dir() and (results := finished(study)) is not None:
+        _finish(write_report(results, study, language=language), quiet=quiet)
+        return
+    made = compare(found, folder, resume=resume, engine=make_engine(engine, address), agree=agree, quiet=quiet)
+    if made is None:
+        raise PlumeError("Nothing was run.")
+    page = write_report(made.results, folder, language=language)
+    if made.stopped_by is not None:
+        print(f"stopped by {made.stopped_by}, and saved. Go on: plume compare {folder} --resume", file=sys.stderr)
+        raise SystemExit(128 + getattr(signal, made.stopped_by, signal.SIGTERM))
+    _finish(page, quiet=quiet)
+
+
+def _study(path: Path | None, tasks: list[str] | None, chosen: dict[str, Any], folder: Path, *, language: str, resume: bool) -> Study:
+    """What the user means: a study that is there, a file, options, or what plume brings."""
+    from plume.comparing.embedded_study import RECIPES, embedded_study
+    from plume.comparing.study import make_study, parse_task
+    from plume.comparing.study_file import read_study_file
+    from plume.comparing.work import STUDY, read_study
+    from plume.core.errors import PlumeError
+
+    if tasks:
+        chosen["tasks"] = [parse_task(text) for text in tasks]
+    if path is not None and (path.is_dir() or (resume and path.suffix != ".toml")):
+        if chosen:
+            raise PlumeError(
+                f"{path} is a study that was begun, and says itself what it compares: give only --resume, --language or --engine."
+            )
+        return read_study(path)
+    chosen.setdefault("threads", _cores())
+    if path is not None:
+        return read_study_file(path, **chosen)
+    if "corpus" not in chosen and "tasks" not in chosen:
+        if resume and (folder / STUDY).exists() and set(chosen) <= {"threads"}:
+            return read_study(folder)
+        return embedded_study(folder, language=language, **chosen)
+    for name, option in (("corpus", "--corpus my.txt"), ("tasks", "--task ner=train.conll,test.conll")):
+        if name not in chosen:
+            raise PlumeError(f"A study of your own needs {option} too.")
+    return make_study(**({"budget": "10m", "recipes": RECIPES} | chosen))
+
+
+def _cores() -> int:
+    import os
+
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _print_plan(prepared: Prepared) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from plume.train.progress import duration
+
+    plan = prepared.plan
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("model", "parameters", "tokens/s", "time", "memory", "disk"):
+        table.add_column(column, justify="left" if column == "model" else "right")
+    for line in plan.lines:
+        speed = f"{line.tokens_per_second:,.0f}" if line.tokens_per_second else "–"
+        sizes = [f"{line.memory / 2**20:,.0f} MB" if line.memory else "–", f"{line.disk / 2**20:,.0f} MB" if line.disk else "–"]
+        table.add_row(line.entrant, f"{line.parameters:,}" if line.parameters else "–", speed, duration(line.seconds), *sizes)
+    console = Console(highlight=False, markup=False)
+    console.print(table)
+    for line in plan.lines:
+        for task, reason in line.cannot.items():
+            console.print(f"{line.entrant} cannot {f'do {task}' if task else 'be pre-trained'}: {reason}")
+    study = prepared.study
+    console.print(
+        f"{plan.cells} runs: {len(plan.lines)} models × {study.seeds} seeds, {study.budget} of pre-training each, tasks "
+        f"{', '.join(task.name for task in study.tasks)}.\nAbout {duration(plan.total)} in all, {plan.memory / 2**20:,.0f} MB of memory at a time, "
+        f"{plan.disk / 2**20:,.0f} MB on disk (word vectors not counted)."
+    )
+
+
+def _agree(prepared: Prepared) -> bool:
+    """More than an hour is asked about."""
+    from plume.comparing.plan import ASK_ABOVE
+    from plume.core.errors import PlumeError
+    from plume.train.progress import duration
+
+    total = prepared.plan.total
+    if total <= ASK_ABOVE:
+        return True
+    if not sys.stdin.isatty():
+        raise PlumeError(f"This study will take about {duration(total)}: say --yes to run it, or --plan to see what it is made of.")
+    _print_plan(prepared)
+    return typer.confirm(f"This will take about {duration(total)}. Go on?")
+
+
+def _finish(page: Path, *, quiet: bool) -> None:
+    if not quiet:
+        print(f"\nThe report: {page} (and report.md, results.json, scores.csv, models.csv beside it)")

@@ -1,0 +1,141 @@
+"""From the directories of a study to its results: every figure is read back from what the runs left on disk."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from plume._version import __version__
+from plume.comparing.commands import cell_command, study_command
+from plume.comparing.disagreements import disagreements
+from plume.comparing.entrants import Entrant
+from plume.comparing.grid import Cell, Kind
+from plume.comparing.recommend import recommend, standings
+from plume.comparing.records import model_record, pretrain_record, score_record
+from plume.comparing.results import Comparison, Costs, Disagreement, Probe, Results, Status, Summary, TaskRecord
+from plume.comparing.row_scores import RowScores, row_scores
+from plume.comparing.sizes import machine, versions
+from plume.comparing.statistics import compare_all, summaries
+from plume.comparing.study import Study, StudyTask
+from plume.comparing.study_file import write_study_file
+from plume.comparing.work import scored_examples
+from plume.core.part import replace
+from plume.readers.example import Example
+from plume.tuning.task import Prediction, Task
+
+_HUNDREDS = ("bleu", "chrf")  # that go up to 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Scored:
+    """A task with what every model answered, by model and seed."""
+
+    record: TaskRecord
+    task: Task
+    examples: list[Example]
+    predictions: dict[str, dict[int, list[Prediction]]]
+    rows: dict[str, dict[int, RowScores]]
+
+
+def collect(
+    folder: Path, study: Study, entrants: Sequence[Entrant], cells: Sequence[Cell], states: Mapping[str, dict[str, Any]], *, seconds: float
+) -> Results:
+    tasks = [_scored(folder, one, cells, states) for one in study.tasks]
+    records = tuple(one.record for one in tasks)
+    models = tuple(model_record(folder, one, cells, states) for one in entrants)
+    pretraining = tuple(
+        pretrain_record(folder, cell, states.get(cell.key)) for cell in cells if cell.kind is Kind.PRETRAIN and not _scratch(cell, entrants)
+    )
+    scores = tuple(
+        score_record(folder, cell, states.get(cell.key), _metric(cell.task, records)) for cell in cells if cell.kind is Kind.TUNE
+    )
+    compared = [_compared(one) for one in tasks]
+    rows = {one.record.name: one.rows for one in tasks}
+    probes = [Probe(**_probe(found)) for cell in cells if cell.kind is Kind.PROBE for found in states.get(cell.key, {}).get("probes", [])]
+    return Results(
+        title=study.title or _title(study),
+        plume=__version__,
+        made=datetime.datetime.now().astimezone().isoformat(timespec="minutes"),
+        machine=machine() | {"threads": str(study.threads)},
+        versions=versions(),
+        corpus=study.corpus,
+        corpus_note=study.corpus_note,
+        budget=str(study.budget),
+        budget_unit=study.budget.unit,
+        size_class=study.size,
+        seeds=tuple(range(study.seeds)),
+        command=study_command(folder),
+        study=write_study_file(study, beside=folder),
+        commands={cell.key: cell_command(folder, study, entrants, cell) for cell in cells if cell.kind is not Kind.PROBE},
+        tasks=records,
+        models=models,
+        pretraining=pretraining,
+        scores=scores,
+        summaries=tuple(found for _, one in compared for found in one),
+        comparisons=tuple(found for one, _ in compared for found in one),
+        disagreements=tuple(found for one in tasks for found in _divided(one)),
+        probes=tuple(probes),
+        standings=tuple(standings(records, models, scores, pretraining, rows)),
+        recommendation=recommend(records, models, scores, pretraining, rows),
+        costs=_costs(states, seconds),
+    )
+
+
+def _title(study: Study) -> str:
+    families = ", ".join(study.recipes) if len(study.recipes) < 5 else f"{len(study.recipes)} families"
+    return f"{families} on {', '.join(Path(path).name for path in study.corpus)}"
+
+
+def _scratch(cell: Cell, entrants: Sequence[Entrant]) -> bool:
+    return any(one.from_scratch and one.name == cell.entrant for one in entrants)
+
+
+def _metric(task: str, records: Sequence[TaskRecord]) -> str:
+    return next(record.metric for record in records if record.name == task)
+
+
+def _probe(found: dict[str, Any]) -> dict[str, Any]:
+    return found | {"score": tuple(found["score"])}
+
+
+def _scored(folder: Path, one: StudyTask, cells: Sequence[Cell], states: Mapping[str, dict[str, Any]]) -> _Scored:
+    ready, examples, _ = scored_examples(one)
+    predictions: dict[str, dict[int, list[Prediction]]] = {}
+    for cell in cells:
+        if cell.task == one.name and states.get(cell.key, {}).get("status") == Status.DONE:
+            predictions.setdefault(cell.entrant, {})[cell.seed] = _read(cell.predictions(folder))
+    task = ready.task
+    record = TaskRecord(
+        name=one.name, kind=one.kind, title=task.title, metric=task.metric, train_file=one.train, scored_file=one.scored,
+        train_examples=len(ready.train), scored_examples=len(examples), labels=task.labels,
+        best=100.0 if task.metric in _HUNDREDS else 1.0, note=one.note,
+    )  # fmt: skip
+    rows = {model: {seed: row_scores(task, examples, found) for seed, found in by_seed.items()} for model, by_seed in predictions.items()}
+    return _Scored(record=record, task=task, examples=examples, predictions=predictions, rows=rows)
+
+
+def _read(path: Path) -> list[Prediction]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+
+
+def _compared(one: _Scored) -> tuple[list[Comparison], list[Summary]]:
+    found = compare_all(one.record.name, one.rows)
+    return found, summaries(one.record.name, one.rows, found)
+
+
+def _divided(one: _Scored) -> list[Disagreement]:
+    """By the first seed that each model has."""
+    first = {model: by_seed[min(by_seed)] for model, by_seed in one.predictions.items()}
+    found = disagreements(one.task, one.examples, first) if len(first) > 1 else []
+    return [replace(row, task=one.record.name) for row in found]
+
+
+def _costs(states: Mapping[str, dict[str, Any]], seconds: float) -> Costs:
+    spent = {
+        what: sum(state.get("seconds", {}).get(what, 0.0) for state in states.values()) for what in ("pretraining", "tuning", "evaluating")
+    }
+    return Costs(total=seconds, **spent)

@@ -1,0 +1,42 @@
+"""The commands of a study and of each of its runs, as a user would type them."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from plume.comparing.entrants import Entrant
+from plume.comparing.grid import Cell, Kind
+from plume.comparing.study import Study
+from plume.comparing.work import model_folder, word_threads
+
+
+def study_command(folder: Path) -> str:
+    return shlex.join(["plume", "compare", str(folder / "study.toml"), "--out", f"{folder}-again"])
+
+
+def cell_command(folder: Path, study: Study, entrants: Sequence[Entrant], cell: Cell) -> str:
+    entrant = next(one for one in entrants if one.name == cell.entrant)
+    out = ["--seed", str(cell.seed), "--out", str(folder / cell.folder)]
+    if cell.kind is Kind.PRETRAIN:
+        words = ["plume", "pretrain", entrant.recipe]
+        words += [word for path in study.corpus for word in ("--corpus", path)]
+        words += ["--budget", entrant.budget] if entrant.budget else []
+        words += [word for one in entrant.overrides for word in ("--set", one)]
+        words += ["--threads", str(word_threads(study))] if entrant.static else []
+        return _with_threads(study, words + out)
+    task = study.task(cell.task)
+    words = ["plume", "tune", str(folder / model_folder(entrant, cell.seed)), "--task", task.kind, "--train", task.train]
+    words += ["--dev", task.dev] if task.dev else []
+    words += [word for column in task.text for word in ("--text", column)]
+    words += ["--label", task.label] if task.label else []
+    words += [f"--{assignment}" for assignment in study.tune]
+    words += ["--from-scratch"] if entrant.from_scratch else []
+    tuned = _with_threads(study, words + out)
+    return f"{tuned} && {shlex.join(['plume', 'eval', str(folder / cell.folder), '--data', task.scored])}"
+
+
+def _with_threads(study: Study, words: Sequence[str]) -> str:
+    """The number of threads is part of what makes a run give the same numbers again."""
+    return f"OMP_NUM_THREADS={study.threads} {shlex.join(words)}"

@@ -1,0 +1,106 @@
+"""A study from beginning to end: looked at, rehearsed, run, and its results gathered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from plume.comparing.board import Board
+from plume.comparing.collect import collect
+from plume.comparing.engine import Engine, Local
+from plume.comparing.entrants import Entrant, entrants
+from plume.comparing.grid import Cell, grid
+from plume.comparing.plan import Plan, make_plan
+from plume.comparing.rehearsal import Look, Rehearsal, look_at_tasks, refuse_small_budget, rehearse_all
+from plume.comparing.results import Results, Status
+from plume.comparing.run import Clock, check_folder, claim_folder, locked, mark_cannot, read_states, run_cells
+from plume.comparing.study import Study
+from plume.comparing.study_file import write_study_file
+from plume.comparing.work import read_study
+from plume.core.files import write_text
+
+STUDY_FILE = "study.toml"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """Everything known before the first run."""
+
+    study: Study
+    entrants: list[Entrant]
+    cells: list[Cell]
+    looks: list[Look]
+    rehearsals: list[Rehearsal]
+    plan: Plan
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    folder: Path
+    results: Results
+    stopped_by: str | None  # a signal's name, if one ended the study early; the results are then of what is there
+
+
+def prepare(study: Study, *, quiet: bool = False) -> Prepared:
+    """Read every file, try every model on every task, and count: nothing is written, and what cannot work says so."""
+    found = entrants(study)
+    console = Console(stderr=True, quiet=quiet)
+    with console.status("reading the tasks …"):
+        looks = look_at_tasks(study)
+    with console.status("rehearsing a few steps of every model …"):
+        rehearsals = rehearse_all(study, found, looks)
+    refuse_small_budget(study.budget, rehearsals)
+    cells = grid(study, found)
+    plan = make_plan(study, found, cells, looks, rehearsals)
+    return Prepared(study=study, entrants=found, cells=cells, looks=looks, rehearsals=rehearsals, plan=plan)
+
+
+def compare(
+    study: Study,
+    folder: Path,
+    *,
+    resume: bool = False,
+    engine: Engine | None = None,
+    agree: Callable[[Prepared], bool] = lambda _: True,
+    quiet: bool = False,
+) -> Compared | None:
+    """Run the study into `folder`, or go on with it there; None: `agree` looked at the plan and would not."""
+    check_folder(folder, study, resume=resume)
+    clock = Clock(folder)
+    prepared = prepare(study, quiet=quiet)
+    if not agree(prepared):
+        return None
+    with locked(folder):
+        claim_folder(folder, study)
+        write_text(folder / STUDY_FILE, write_study_file(study, beside=folder))
+        reasons = {(one.entrant, task): reason for one in prepared.rehearsals for task, reason in one.cannot.items()}
+        mark_cannot(folder, prepared.cells, reasons)
+        metrics = {look.name: look.task.metric for look in prepared.looks}
+        engine = engine or Local()
+        try:
+            with Board(study, prepared.entrants, metrics, prepared.plan, quiet=quiet) as board:
+                stopped = run_cells(folder, prepared.cells, engine, clock=clock, show=board.show)
+        finally:
+            engine.close()
+        results = gather(folder, study, prepared.entrants, prepared.cells, seconds=clock.tick())
+        return Compared(folder=folder, results=results, stopped_by=stopped)
+
+
+def finished(folder: Path) -> Results | None:
+    """The results of a study that has nothing left to run; None: it has."""
+    study = read_study(folder)
+    found = entrants(study)
+    cells = grid(study, found)
+    states = read_states(folder, cells)
+    if any(cell.key not in states or states[cell.key]["status"] == Status.FAILED for cell in cells):
+        return None
+    return gather(folder, study, found, cells, seconds=Clock(folder).tick())
+
+
+def gather(folder: Path, study: Study, found: list[Entrant], cells: list[Cell], *, seconds: float) -> Results:
+    results = collect(folder, study, found, cells, read_states(folder, cells), seconds=seconds)
+    results.save(folder)
+    return results

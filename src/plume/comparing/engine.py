@@ -1,0 +1,82 @@
+"""Where cells are run: here, one after the other, each in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Protocol
+
+from plume.comparing.forks import fork_server
+from plume.comparing.grid import Cell
+
+
+class Engine(Protocol):
+    """`submit` returns at once; the future is done when the cell's process has ended, however it did: the state it left says more."""
+
+    slots: int  # cells at a time
+
+    def submit(self, folder: Path, cell: Cell) -> Future[None]: ...
+
+    def stop(self) -> None:
+        """Let running cells save themselves and end."""
+
+    def close(self) -> None: ...
+
+
+class Local:
+    """A process for each cell: what one does to memory, threads or itself is gone with it."""
+
+    slots = 1
+
+    def __init__(self) -> None:
+        self._context = fork_server()
+        self._pool = ThreadPoolExecutor(1)
+        self._running: BaseProcess | None = None
+
+    def submit(self, folder: Path, cell: Cell) -> Future[None]:
+        return self._pool.submit(self._run, folder, cell)
+
+    def _run(self, folder: Path, cell: Cell) -> None:
+        alive, theirs = self._context.Pipe()
+        process = self._context.Process(target=_child, args=(theirs, folder, cell))
+        process.start()
+        theirs.close()
+        self._running = process
+        process.join()
+        self._running = None
+        alive.close()
+        if process.exitcode:
+            raise ChildProcessError(_ended(process.exitcode))
+
+    def stop(self) -> None:
+        if (process := self._running) is not None:
+            process.terminate()  # SIGTERM: the run saves itself and ends
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _child(alive: Connection, folder: Path, cell: Cell) -> None:
+    from plume.comparing.work import run_cell
+
+    threading.Thread(target=_end_with_parent, args=(alive,), daemon=True).start()
+    run_cell(folder, cell)
+
+
+def _end_with_parent(alive: Connection) -> None:
+    """When the process that started us is gone, so are we: two must never work on one cell."""
+    try:
+        alive.recv_bytes()
+    except (EOFError, OSError):
+        os._exit(1)
+
+
+def _ended(code: int) -> str:
+    if code > 0:
+        return f"the process ended with exit code {code}"
+    why = ": it may have run out of memory" if code == -9 else ""
+    return f"the process was ended by signal {-code}{why}"

@@ -1,0 +1,19 @@
+"""The engine that a user names."""
+
+from __future__ import annotations
+
+from plume.comparing.engine import Engine, Local
+from plume.core.errors import PlumeError
+
+
+def make_engine(name: str, address: str | None = None) -> Engine:
+    """`local`, or `ray` with the address of one that is running."""
+    if name == "local":
+        if address is not None:
+            raise PlumeError("--address is of a Ray that is running: add --engine ray.")
+        return Local()
+    if name == "ray":
+        from plume.comparing.ray_engine import Ray
+
+        return Ray(address)
+    raise PlumeError(f"There is no engine '{name}': choose local or ray.")

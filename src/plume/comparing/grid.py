@@ -1,0 +1,69 @@
+"""The grid: every run of a study, in the order in which they are run."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from plume.comparing.entrants import Entrant
+from plume.comparing.study import Study
+
+
+class Kind(enum.StrEnum):
+    PRETRAIN = "pretrain"
+    TUNE = "tune"  # and score
+    PROBE = "probe"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    kind: Kind
+    entrant: str
+    folder_name: str  # the entrant's
+    seed: int
+    task: str = ""
+    needs: str = ""  # the key of the pre-training that must be done before
+
+    @property
+    def key(self) -> str:
+        return "-".join(filter(None, (self.kind, self.folder_name, str(self.seed), self.task)))
+
+    @property
+    def folder(self) -> Path:
+        """Within the study."""
+        if self.kind is Kind.PRETRAIN:
+            return Path("models") / self.folder_name / str(self.seed)
+        return Path("tuned") / self.folder_name / str(self.seed) / self.task
+
+    def state(self, study: Path) -> Path:
+        return study / "state" / f"{self.key}.json"
+
+    def predictions(self, study: Path) -> Path:
+        """What it answered on the scored file, a line each."""
+        return study / "predictions" / f"{self.key}.jsonl"
+
+
+def grid(study: Study, entrants: Sequence[Entrant]) -> list[Cell]:
+    """Seed by seed, and within a seed model by model in turn: noise of the machine falls on all alike, and what is there early is a whole study
+    with fewer seeds. Each seed begins with another model."""
+    cells = []
+    for seed in range(study.seeds):
+        turn = [entrants[(seed + place) % len(entrants)] for place in range(len(entrants))]
+        cells += [_pretrain(one, seed) for one in turn if not one.from_scratch or seed == 0]
+        for task in study.tasks:
+            cells += [_of(one, seed, Kind.TUNE, task.name) for one in turn]
+        if seed == 0 and study.probes:
+            cells += [_of(one, seed, Kind.PROBE) for one in turn if not one.from_scratch]
+    return cells
+
+
+def _pretrain(one: Entrant, seed: int) -> Cell:
+    return Cell(kind=Kind.PRETRAIN, entrant=one.name, folder_name=one.folder, seed=seed)
+
+
+def _of(one: Entrant, seed: int, kind: Kind, task: str = "") -> Cell:
+    """From scratch there is one directory to start from, whatever the seed."""
+    before = _pretrain(one, 0 if one.from_scratch else seed)
+    return Cell(kind=kind, entrant=one.name, folder_name=one.folder, seed=seed, task=task, needs=before.key)

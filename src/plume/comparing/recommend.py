@@ -1,0 +1,183 @@
+"""Which model to ship: the fastest of those that cannot be told apart from the best."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from plume.comparing.resampling import Resampled, Scores, resample
+from plume.comparing.results import (
+    Comparison,
+    Control,
+    ModelRecord,
+    PretrainRecord,
+    Recommendation,
+    ScoreRecord,
+    Standing,
+    Status,
+    TaskRecord,
+    Verdict,
+)
+from plume.comparing.statistics import RESAMPLES, alike, compare_resampled, interval
+
+RowsByTask = Mapping[str, Scores]  # task → model → seed
+Tables = Mapping[str, Mapping[str, Resampled]]  # task → model; as shares of the best score that there is
+
+
+def standings(
+    tasks: Sequence[TaskRecord],
+    models: Sequence[ModelRecord],
+    scores: Sequence[ScoreRecord],
+    pretraining: Sequence[PretrainRecord],
+    row_scores: RowsByTask,
+) -> list[Standing]:
+    """The best first; those that lack a task behind those that have all, as their quality is of other tasks."""
+    found = [_standing(model, tasks, scores, pretraining, row_scores) for model in models if _tasks_of(model.name, tasks, row_scores)]
+    front = {one.model for one in found if one.complete and not any(_beats(other, one) for other in found if other.complete)}
+    marked = [replace(one, pareto=one.model in front) for one in found]
+    return sorted(marked, key=lambda one: (not one.complete, -one.quality))
+
+
+def recommend(
+    tasks: Sequence[TaskRecord],
+    models: Sequence[ModelRecord],
+    scores: Sequence[ScoreRecord],
+    pretraining: Sequence[PretrainRecord],
+    row_scores: RowsByTask,
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> Recommendation | None:
+    """None: nothing was scored. A control may be the one: then pre-training did not pay here."""
+    ranked = {one.model: one for one in standings(tasks, models, scores, pretraining, row_scores)}
+    names = _candidates(list(ranked), tasks, row_scores)
+    if not names:
+        return None
+    tables = _tables(tasks, row_scores, resamples=resamples, seed=seed)
+    over = _tasks_of(names[0], tasks, row_scores)
+    quality = _quality(names, over, tables)
+    comparisons = compare_resampled("", quality)
+    best = max(quality, key=lambda name: quality[name].mean)
+    group = alike(best, comparisons)
+    # The fastest; of equals the smaller, then the better.
+    model = min(group, key=lambda name: (-ranked[name].per_second, ranked[name].disk, -quality[name].mean))
+    controls = {one.control: one.name for one in models if one.control is not None and one.name in ranked}
+
+    def beats(control: Control) -> bool | None:
+        other = controls.get(control)
+        if other is None or other == model:
+            return None if other is None else False
+        if other in quality:
+            return _better(model, other, comparisons)
+        both = [task for task in over if other in tables[task]]  # it lacks some: what both have decides
+        return _better(model, other, compare_resampled("", _quality([model, other], both, tables))) if both else None
+
+    return Recommendation(
+        model=model,
+        alike=tuple(name for name in names if name in group and name != model),
+        best=best,
+        beats_scratch=beats(Control.SCRATCH),
+        beats_static=beats(Control.STATIC),
+    )
+
+
+def _standing(
+    model: ModelRecord,
+    tasks: Sequence[TaskRecord],
+    scores: Sequence[ScoreRecord],
+    pretraining: Sequence[PretrainRecord],
+    row_scores: RowsByTask,
+) -> Standing:
+    names = _tasks_of(model.name, tasks, row_scores)
+    best = {task.name: task.best for task in tasks}
+    shares = {task: {seed: one.score / best[task] for seed, one in row_scores[task][model.name].items()} for task in names}
+    own = [one for one in scores if one.model == model.name and one.status is Status.DONE and one.task in names]
+    made = [one.seconds for one in pretraining if one.model == model.name and one.status is Status.DONE]
+    speeds = {task: [one.speed.per_second for one in own if one.task == task and one.speed is not None] for task in names}
+    tuned = {task: [one.seconds for one in own if one.task == task] for task in names}
+    whole = [float(np.mean([shares[task][seed] for task in names])) for seed in _seeds(shares.values())]
+    low, high = (interval(whole) if whole else None) or (None, None)
+    return Standing(
+        model=model.name,
+        quality=float(np.mean([np.mean(list(by_seed.values())) for by_seed in shares.values()])),
+        low=low,
+        high=high,
+        per_second=_geometric_mean([float(np.mean(some)) if some else 0.0 for some in speeds.values()]),
+        disk=model.disk,
+        seconds=_mean(made) + sum(map(_mean, tuned.values())),
+        pareto=False,
+        complete=len(names) == len(tasks),
+    )
+
+
+def _tasks_of(model: str, tasks: Sequence[TaskRecord], row_scores: RowsByTask) -> tuple[str, ...]:
+    return tuple(task.name for task in tasks if row_scores.get(task.name, {}).get(model))
+
+
+def _candidates(names: Sequence[str], tasks: Sequence[TaskRecord], row_scores: RowsByTask) -> list[str]:
+    """Those with a score on every task. Where there are none: those with the most tasks, and all the same ones, so that they can be compared."""
+    held = {name: _tasks_of(name, tasks, row_scores) for name in names}
+    if not held:
+        return []
+    kinds = list(held.values())
+    most = max(kinds, key=lambda some: (len(some), kinds.count(some)))
+    return [name for name, some in held.items() if some == most]
+
+
+def _tables(tasks: Sequence[TaskRecord], row_scores: RowsByTask, *, resamples: int, seed: int) -> dict[str, dict[str, Resampled]]:
+    """Each task's rows are drawn for themselves."""
+    tables = {}
+    for task in tasks:
+        found = resample(task.name, row_scores.get(task.name, {}), resamples=resamples, seed=seed)
+        tables[task.name] = {
+            model: Resampled(rows=one.rows, seeds=one.seeds, scores=one.scores / task.best, draws=one.draws / task.best)
+            for model, one in found.items()
+        }
+    return tables
+
+
+def _quality(names: Sequence[str], tasks: Sequence[str], tables: Tables) -> dict[str, Resampled]:
+    """The mean over tasks, seed by seed: a pre-training run that went badly is bad for all its tasks."""
+    return {name: _over_tasks([tables[task][name] for task in tasks]) for name in names}
+
+
+def _over_tasks(parts: Sequence[Resampled]) -> Resampled:
+    seeds = _seeds(part.seeds for part in parts)
+    rows = min(part.rows for part in parts)
+    if not seeds:  # no seed has all tasks: the means of what there is, as one run
+        scores, draws = np.array([np.mean([part.mean for part in parts])]), np.mean([part.draws.mean(0) for part in parts], axis=0)[None]
+        return Resampled(rows=rows, seeds=(0,), scores=scores, draws=draws)
+    places = [[part.seeds.index(seed) for seed in seeds] for part in parts]
+    return Resampled(
+        rows=rows,
+        seeds=tuple(seeds),
+        scores=np.mean([part.scores[place] for part, place in zip(parts, places, strict=True)], axis=0),
+        draws=np.mean([part.draws[place] for part, place in zip(parts, places, strict=True)], axis=0),
+    )
+
+
+def _seeds(held: Iterable[Iterable[int]]) -> list[int]:
+    """Those that every task has."""
+    return sorted(set.intersection(*map(set, held)))
+
+
+def _beats(one: Standing, other: Standing) -> bool:
+    """At least as good and as fast, and more so in one."""
+    here, there = (one.quality, one.per_second), (other.quality, other.per_second)
+    return here != there and all(mine >= theirs for mine, theirs in zip(here, there, strict=True))
+
+
+def _better(model: str, other: str, comparisons: Sequence[Comparison]) -> bool:
+    wins = {(one.first, one.second): one.verdict for one in comparisons}
+    return wins.get((model, other)) is Verdict.FIRST or wins.get((other, model)) is Verdict.SECOND
+
+
+def _mean(values: Sequence[float]) -> float:
+    return float(np.mean(values)) if values else 0.0
+
+
+def _geometric_mean(values: Sequence[float]) -> float:
+    return math.exp(float(np.mean(np.log(values)))) if values and min(values) > 0 else 0.0

@@ -1,0 +1,158 @@
+"""A rehearsal: a few steps of every entrant on a little of the corpus, and a look at every task, before anything is spent.
+
+It tells what cannot work, how long a step takes, and what memory it needs.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+
+from plume.comparing.entrants import Entrant
+from plume.comparing.forks import fork_server
+from plume.comparing.sizes import parameters, peak_memory
+from plume.comparing.study import Study
+from plume.comparing.work import scored_examples
+from plume.core.errors import PlumeError
+from plume.core.files import write_text
+from plume.data.corpus import Corpus
+from plume.model.recipe import Recipe
+from plume.readers.example import Example
+from plume.train.budget import Budget, Spent
+from plume.train.metrics import read_metrics
+from plume.train.pretrain import start
+from plume.train.settings import make_settings
+from plume.tuning.adaptation import Adaptation
+from plume.tuning.bodies import read_model
+from plume.tuning.by_text import approach
+from plume.tuning.declared import Declared
+from plume.tuning.settings import mode_for
+from plume.tuning.task import Task
+from plume.tuning.tuned import TunedModel, assemble, reading_order
+from plume.tuning.written import WrittenTask
+
+_STEPS = 3  # the first warms up
+_DOCUMENTS, _CHARACTERS = 300, 300_000  # of the corpus; enough for every layout to make some rows
+_EXAMPLES = 8  # of each task
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rehearsal:
+    entrant: str
+    cannot: dict[str, str] = field(default_factory=dict)  # by task, "" its pre-training: why
+    step: Spent | None = None  # what one step costs; None: word vectors
+    parameters: int = 0
+    memory: int = 0  # bytes, at the peak
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """A task, read: it parses, and its first examples are at hand."""
+
+    name: str
+    task: Task
+    examples: list[Example]
+    train: int
+    scored: int
+    characters: float  # a training example, on average
+
+
+def look_at_tasks(study: Study) -> list[Look]:
+    """Read every file of every task; what does not parse says so, with its line."""
+    looks = []
+    for one in study.tasks:
+        ready, examples, _ = scored_examples(one)
+        characters = sum(len(text) for example in ready.train for text in example.texts) / len(ready.train)
+        few = ready.train[:50]
+        looks.append(
+            Look(name=one.name, task=ready.task, examples=few, train=len(ready.train), scored=len(examples), characters=characters)
+        )
+    return looks
+
+
+def rehearse_all(study: Study, entrants: Sequence[Entrant], looks: Sequence[Look]) -> list[Rehearsal]:
+    """Each in a process of its own, so that its peak of memory is its own."""
+    with tempfile.TemporaryDirectory() as scratch:
+        write_text(Path(scratch) / "sample.txt", _sample(study))
+        with ProcessPoolExecutor(1, mp_context=fork_server(), max_tasks_per_child=1) as pool:
+            found = [pool.submit(rehearse, study, one, looks, Path(scratch)) for one in entrants]
+            return [one.result() for one in found]
+
+
+def _sample(study: Study) -> str:
+    documents, size = [], 0
+    for document in itertools.islice(Corpus(list(study.corpus)).documents(), _DOCUMENTS):
+        documents.append("\n".join(document.paragraphs))
+        size += len(documents[-1])
+        if size > _CHARACTERS:
+            break
+    return "\n\n".join(documents) + "\n"
+
+
+def rehearse(study: Study, entrant: Entrant, looks: Sequence[Look], scratch: Path) -> Rehearsal:
+    torch.set_num_threads(study.threads)
+    recipe = entrant.declared
+    if not isinstance(recipe, Recipe):
+        cannot = {look.name: "word vectors cannot write a text" for look in looks if isinstance(look.task, WrittenTask)}
+        return Rehearsal(entrant=entrant.name, cannot=cannot)
+    folder = scratch / entrant.folder
+    try:
+        Corpus(list(study.corpus), kind=recipe.corpus).require_trainable()
+        settings = make_settings(
+            recipe, corpus=[scratch / "sample.txt"], budget=f"{_STEPS}steps", log_every=1, measurements=1, save_every="1d"
+        )
+        start(settings, folder, quiet=True)
+    except PlumeError as error:
+        return Rehearsal(entrant=entrant.name, cannot={"": str(error)})
+    cannot = {look.name: reason for look in looks if (reason := _try(folder, look))}
+    return Rehearsal(entrant=entrant.name, cannot=cannot, step=_step(folder), parameters=parameters(folder), memory=peak_memory())
+
+
+def _step(folder: Path) -> Spent:
+    """The mean of all steps but the first."""
+    lines = [line for line in read_metrics(folder) if "flops" in line]
+    first, last = lines[0], lines[-1]
+    count = max(last["step"] - first["step"], 1)
+    return Spent(
+        steps=1,
+        tokens=last["tokens"] // last["step"],
+        flops=last["flops"] / last["step"],
+        seconds=(last["seconds"] - first["seconds"]) / count,
+    )
+
+
+def _try(folder: Path, look: Look) -> str | None:
+    """Put the task's head on the model and let it answer; what it cannot do, it says."""
+    try:
+        body, tokenizer = read_model(folder)
+        adaptation = Adaptation(mode=mode_for(body))
+        task = approach(look.task, body, tokenizer, look.examples, adaptation=adaptation)
+        declared = Declared(tasks=(task,), adaptation=adaptation, length=body.recipe.training.length, order=reading_order(body, tokenizer))
+        model = assemble(body, declared)
+        model.initialise(0)
+        TunedModel(model, tokenizer, declared).answers(task, look.examples[:_EXAMPLES])
+    except PlumeError as error:
+        return str(error)
+    return None
+
+
+def refuse_small_budget(budget: Budget, rehearsals: Sequence[Rehearsal]) -> None:
+    """A budget must buy a step of every entrant."""
+    for one in rehearsals:
+        if one.step is not None and (share := budget.progress(one.step)) > 1:
+            needs = {
+                "seconds": f"{one.step.seconds:.2g} s",
+                "tokens": f"{one.step.tokens:,} tokens",
+                "flops": f"{one.step.flops:.2g} FLOPs",
+            }
+            raise PlumeError(
+                f"A budget of {budget} buys no step of {one.entrant}, which takes about {needs[budget.unit]}: "
+                f"give at least {math.ceil(share)} times as much, or a smaller batch: --set training.batch=8"
+            )

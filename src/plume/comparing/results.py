@@ -1,0 +1,253 @@
+"""What a study measured: plain records, which become results.json, the tables and the report."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from plume.core.files import write_json
+
+RESULTS = "results.json"
+
+
+class Control(enum.StrEnum):
+    """What a model is held against."""
+
+    SCRATCH = "no pre-training"
+    STATIC = "static vectors"
+
+
+class Status(enum.StrEnum):
+    DONE = "done"
+    FAILED = "failed"  # it was tried; `reason` says what happened
+    CANNOT = "cannot"  # it was not tried; `reason` says why it never could
+    WAITING = "waiting"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskRecord:
+    """A task of the study. All models are scored on the same rows, which no choice was made on."""
+
+    name: str
+    kind: str  # classification, ner …
+    title: str
+    metric: str  # the one that decides
+    train_file: str
+    scored_file: str
+    train_examples: int
+    scored_examples: int
+    labels: tuple[str, ...] = ()
+    best: float = 1.0  # the highest score there is: 1, or 100 for BLEU and chrF
+    note: str = ""  # how the data came about, where plume made it
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """A part in which a recipe differs from its parent."""
+
+    path: str
+    parent: str
+    here: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CurvePoint:
+    tokens: int
+    seconds: float
+    loss: float  # held out, of the objective that predicts tokens
+
+
+@dataclass(frozen=True, kw_only=True)
+class PretrainRecord:
+    """One pre-training run: a model, a seed."""
+
+    model: str
+    seed: int
+    status: Status
+    reason: str = ""
+    steps: int = 0
+    tokens: int = 0
+    flops: float = 0.0
+    seconds: float = 0.0  # in steps, which is what a budget of time counts
+    peak_memory: int = 0  # bytes, the whole process
+    objective: str = ""  # whose loss the curve shows
+    trivial: float | None = None  # the loss that needs no context
+    curve: tuple[CurvePoint, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelRecord:
+    """A line of the study: a recipe at a size, or a control."""
+
+    name: str  # as the user wrote it: bert, or bert/mini
+    family: str
+    size: str
+    title: str
+    paper: str
+    control: Control | None = None
+    parent: str = ""  # the recipe it is described against
+    differences: tuple[Difference, ...] = ()
+    parameters: int = 0
+    flops_per_token: float = 0.0  # of training, forward and backward; 0: not counted (word vectors)
+    disk: int = 0  # bytes of a model directory that predicts, without train/
+    tokenizer: str = ""  # in words
+
+
+@dataclass(frozen=True, kw_only=True)
+class Speed:
+    """Prediction on the machine of the study, with as many threads as the runs had."""
+
+    per_second: float  # examples, a file at a time
+    p50: float  # milliseconds for one example alone
+    p99: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreRecord:
+    """A cell of the grid: a model, a task, a seed."""
+
+    model: str
+    task: str
+    seed: int
+    status: Status
+    reason: str = ""
+    scores: dict[str, float] = field(default_factory=dict)
+    main: float | None = None  # scores[task.metric]
+    steps: int = 0
+    seconds: float = 0.0  # tuning
+    peak_memory: int = 0
+    curve: tuple[tuple[int, float], ...] = ()  # step, dev score by the metric that decides
+    speed: Speed | None = None
+
+
+class Verdict(enum.StrEnum):
+    FIRST = "first is better"
+    SECOND = "second is better"
+    SAME = "cannot be told apart"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """Two models on one task: the paired bootstrap over the same rows and seeds."""
+
+    task: str
+    first: str
+    second: str
+    difference: float  # of the means, first − second
+    low: float  # 95% interval of the difference
+    high: float
+    p: float  # two-sided, adjusted for the number of pairs of this task (Holm)
+    verdict: Verdict
+    seeds: int
+    more_seeds: int | None = None  # about how many more would tell them apart; None: told apart, or the rows are too few for any number
+
+
+@dataclass(frozen=True, kw_only=True)
+class Summary:
+    """A model on a task over seeds."""
+
+    model: str
+    task: str
+    mean: float
+    low: float | None  # 95% interval of the mean (Student's t); None: one seed
+    high: float | None
+    seeds: int
+    best_group: bool  # not told apart from the best
+
+
+@dataclass(frozen=True, kw_only=True)
+class Disagreement:
+    """A scored example on which the models are divided."""
+
+    task: str
+    row: int
+    texts: tuple[str, ...]
+    gold: str
+    answers: dict[str, str]  # by model, with the first seed
+    right: dict[str, bool]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Probe:
+    """A linear layer on each layer of a frozen model, scored on the same rows."""
+
+    model: str
+    task: str
+    score: tuple[float, ...]  # accuracy by layer, 0 is the embedding
+    majority: float  # accuracy of always naming the most frequent answer
+    examples: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """A model over all tasks, for the choice."""
+
+    model: str
+    quality: float  # mean over tasks of the mean score as a share of the best there is
+    low: float | None
+    high: float | None
+    per_second: float  # geometric mean over tasks
+    disk: int
+    seconds: float  # to make it: pre-training and tuning, mean over seeds
+    pareto: bool  # no other is both better and faster
+    complete: bool  # it has a score on every task
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recommendation:
+    model: str
+    alike: tuple[str, ...]  # others that cannot be told apart from the best by quality, of which this one is the cheapest
+    best: str  # the highest mean quality
+    beats_scratch: bool | None  # told apart from the control without pre-training; None: there is no such score
+    beats_static: bool | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Costs:
+    """Seconds of wall time."""
+
+    total: float
+    pretraining: float
+    tuning: float
+    evaluating: float  # scoring, timing and probing
+
+    @property
+    def overhead(self) -> float:
+        return max(self.total - self.pretraining - self.tuning - self.evaluating, 0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Results:
+    title: str
+    plume: str
+    made: str  # date and time
+    machine: dict[str, str]
+    versions: dict[str, str]
+    corpus: tuple[str, ...]
+    corpus_note: str  # size in words, and how it came about where plume made it
+    budget: str
+    budget_unit: str
+    size_class: str  # in words
+    seeds: tuple[int, ...]
+    command: str  # that runs all of it again
+    study: str  # study.toml
+    commands: dict[str, str]  # by cell: the plume command that the cell is
+    tasks: tuple[TaskRecord, ...]
+    models: tuple[ModelRecord, ...]
+    pretraining: tuple[PretrainRecord, ...]
+    scores: tuple[ScoreRecord, ...]
+    summaries: tuple[Summary, ...]
+    comparisons: tuple[Comparison, ...]
+    disagreements: tuple[Disagreement, ...]
+    probes: tuple[Probe, ...]
+    standings: tuple[Standing, ...]
+    recommendation: Recommendation | None
+    costs: Costs
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self) | {"costs": asdict(self.costs) | {"overhead": self.costs.overhead}}
+
+    def save(self, folder: Path) -> None:
+        write_json(folder / RESULTS, self.to_json())

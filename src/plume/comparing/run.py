@@ -1,0 +1,158 @@
+"""A study is run: cells that are ready go to the engine in the order of the grid, and every one that ends leaves its state on disk."""
+
+from __future__ import annotations
+
+import fcntl
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from plume.comparing.engine import Engine
+from plume.comparing.grid import Cell, Kind
+from plume.comparing.results import Status
+from plume.comparing.study import EMBEDDED, Study
+from plume.comparing.work import STUDY, read_study
+from plume.core.errors import PlumeError
+from plume.core.files import read_json, write_json
+from plume.train.signals import watched_signals
+
+_FILES, _CLOCK, _LOCK = "files.json", Path("state") / "clock.json", ".lock"
+_OURS = {_FILES, _LOCK, EMBEDDED}  # what may be there before a study is
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress:
+    """What the board shows after every change."""
+
+    states: dict[str, dict[str, Any]]  # by cell key, of cells that have ended
+    running: tuple[Cell, ...]
+    cells: tuple[Cell, ...]
+
+
+def check_folder(folder: Path, study: Study, *, resume: bool) -> None:
+    """A study needs a directory of its own: a new one, or that of the same study with the same files."""
+    if not (folder / STUDY).exists():
+        if resume:
+            raise PlumeError(f"{folder} holds no study to go on with: leave --resume out to begin one there.")
+        if folder.exists() and (not folder.is_dir() or any(one.name not in _OURS for one in folder.iterdir())):
+            raise PlumeError(f"{folder} exists already and holds no study: choose another --out.")
+        return
+    if read_study(folder) != study:
+        raise PlumeError(f"{folder} holds another study: choose another --out, or go on with that one: plume compare {folder} --resume")
+    if not resume:
+        raise PlumeError(f"{folder} holds this study already: go on with it by --resume, or choose another --out.")
+    check_files(folder, study)
+
+
+def claim_folder(folder: Path, study: Study) -> None:
+    """From here on it is this study's. What the files hold is written first: a study that is there has all of it."""
+    if not (folder / STUDY).exists():
+        write_json(folder / _FILES, study.fingerprint())
+        write_json(folder / STUDY, study.to_json())
+
+
+def check_files(folder: Path, study: Study) -> None:
+    known = read_json(folder / _FILES, "it should say what the study's files held")
+    for path, digest in study.fingerprint().items():
+        if known.get(path) != digest:
+            raise PlumeError(f"{path} has changed since {folder} was begun: restore it, or begin a new study with another --out.")
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """One at a time: two would spoil each other's runs."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / _LOCK).open("w") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise PlumeError(f"Another process is working on {folder}.") from None
+        yield
+
+
+def read_states(folder: Path, cells: Sequence[Cell]) -> dict[str, dict[str, Any]]:
+    """Of the cells that have ended, how."""
+    return {cell.key: read_json(cell.state(folder), "the state of a cell") for cell in cells if cell.state(folder).exists()}
+
+
+def run_cells(folder: Path, cells: Sequence[Cell], engine: Engine, *, clock: Clock, show: Callable[[Progress], None]) -> str | None:
+    """Run what is not done; what failed before is tried once more. Returns the signal that ended it early, if one did."""
+    states = {key: state for key, state in read_states(folder, cells).items() if state["status"] != Status.FAILED}
+    running: dict[Future[None], Cell] = {}
+    with watched_signals() as caught:
+        while True:
+            _skip_orphans(folder, cells, states)
+            for cell in [] if caught else _ready(cells, states, running, engine.slots):
+                cell.state(folder).unlink(missing_ok=True)
+                running[engine.submit(folder, cell)] = cell
+            clock.tick()
+            show(Progress(states=states, running=tuple(running.values()), cells=tuple(cells)))
+            if not running:
+                break
+            ended, _ = wait(running, timeout=0.2, return_when=FIRST_COMPLETED)
+            if caught and not ended:
+                engine.stop()
+            for future in ended:
+                cell = running.pop(future)
+                if (state := _state_after(folder, cell, future, bool(caught))) is not None:
+                    states[cell.key] = state
+                elif not caught:
+                    caught.append("SIGTERM")  # the cell was told to stop, and we were not: so do we
+    return caught[0] if caught else None
+
+
+def _ready(cells: Sequence[Cell], states: dict[str, Any], running: dict[Future[None], Cell], slots: int) -> list[Cell]:
+    busy = {cell.key for cell in running.values()}
+    waiting = (cell for cell in cells if cell.key not in states and cell.key not in busy)
+    ready = [cell for cell in waiting if not cell.needs or states.get(cell.needs, {}).get("status") == Status.DONE]
+    return ready[: max(slots - len(running), 0)]
+
+
+def _skip_orphans(folder: Path, cells: Sequence[Cell], states: dict[str, Any]) -> None:
+    """What stands on a run that failed cannot be done either."""
+    for cell in cells:
+        before = states.get(cell.needs)
+        if cell.key not in states and before is not None and before["status"] != Status.DONE:
+            states[cell.key] = {"status": before["status"], "reason": before["reason"]}
+            write_json(cell.state(folder), states[cell.key])
+
+
+def _state_after(folder: Path, cell: Cell, future: Future[None], stopping: bool) -> dict[str, Any] | None:
+    """What the cell left; None: it was interrupted, and will go on another time."""
+    error = future.exception()
+    if cell.state(folder).exists():
+        return dict(read_json(cell.state(folder), "the state of a cell"))
+    if error is None or stopping:
+        return None
+    state = {"status": Status.FAILED.value, "reason": str(error)}
+    write_json(cell.state(folder), state)
+    return state
+
+
+def mark_cannot(folder: Path, cells: Sequence[Cell], reasons: dict[tuple[str, str], str]) -> None:
+    """Cells that could never be done, by entrant and task ("" for its pre-training)."""
+    for cell in cells:
+        reason = reasons.get((cell.entrant, "")) or (reasons.get((cell.entrant, cell.task)) if cell.kind is Kind.TUNE else None)
+        if reason and not cell.state(folder).exists():
+            write_json(cell.state(folder), {"status": Status.CANNOT.value, "reason": reason})
+
+
+class Clock:
+    """Wall time over all sittings, kept on disk: what a kill takes away is a second of it at most."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path, self._last, self._saved = folder / _CLOCK, time.monotonic(), 0.0
+        self._spent = float(read_json(self._path, "the study's clock")["seconds"]) if self._path.exists() else 0.0
+
+    def tick(self) -> float:
+        """Seconds so far."""
+        now = time.monotonic()
+        self._spent, self._last = self._spent + now - self._last, now
+        if self._spent - self._saved > 1:
+            write_json(self._path, {"seconds": self._spent})
+            self._saved = self._spent
+        return self._spent

@@ -1,0 +1,177 @@
+"""Study: what is compared with what, on which text, at which budget. Everything that a run of it needs, and nothing of the machine."""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from plume.comparing.guess import guess_kind
+from plume.core import catalog
+from plume.core.errors import PlumeError, suggest
+from plume.core.part import Part
+from plume.train.budget import Budget
+
+EMBEDDED = "data"  # in the directory of a study on what plume brings: its corpus and tasks
+TUNE_OPTIONS = {"epochs": float, "batch": int, "rate": float, "length": int, "patience": int, "budget": str}
+
+
+class Tokenising(enum.StrEnum):
+    """How text is cut: alike for all families that read pieces of words, or by each paper's own tokeniser."""
+
+    SHARED = "shared"
+    OWN = "own"
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyTask(Part):
+    """A task with its files. Nothing is chosen by `scored`: where `dev` is not given, a tenth of the training examples is held out to choose by."""
+
+    name: str
+    kind: str
+    train: str
+    scored: str
+    dev: str | None = None
+    text: tuple[str, ...] = ()  # columns, where plume shall not find out
+    label: str | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study(Part):
+    corpus: tuple[str, ...]
+    tasks: tuple[StudyTask, ...]
+    recipes: tuple[str, ...]
+    budget: Budget
+    seeds: int = 3
+    size: str = "tiny"  # of recipes that are named without one
+    tokenizer: Tokenising = Tokenising.SHARED
+    static: str = "fasttext"  # the word vectors that stand beside the networks, if the recipes name none
+    overrides: tuple[str, ...] = ()  # of every network's pre-training
+    tune: tuple[str, ...] = ()  # of every tuning run: epochs=3
+    threads: int = 1
+    probes: bool = True
+    title: str = ""
+    corpus_note: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.corpus:
+            raise PlumeError("A study needs a text to pre-train on: --corpus my.txt")
+        if not self.tasks:
+            raise PlumeError("A study needs something to be measured by: --task ner=train.conll,dev.conll")
+        if not self.recipes:
+            raise PlumeError("A study needs families to compare: --recipes bert,electra,gpt2 (see 'plume recipes').")
+        for what, names in (("task", [task.name for task in self.tasks]), ("recipe", list(self.recipes))):
+            if twice := next((name for name in names if names.count(name) > 1), None):
+                raise PlumeError(f"The {what} '{twice}' is there twice: name each once.")
+        if self.seeds < 1 or self.threads < 1:
+            raise PlumeError(f"A study needs at least one seed and one thread, not {self.seeds} and {self.threads}.")
+        tune_options(self.tune)
+
+    def task(self, name: str) -> StudyTask:
+        return next(task for task in self.tasks if task.name == name)
+
+    def fingerprint(self) -> dict[str, str]:
+        """What the files hold: a study goes on only with what it began with."""
+        paths = [*self.corpus, *(path for task in self.tasks for path in (task.train, task.scored, task.dev) if path)]
+        return {path: _digest(Path(path)) for path in paths}
+
+
+def _digest(path: Path) -> str:
+    files = sorted(one for one in path.rglob("*") if one.is_file()) if path.is_dir() else [path]
+    digest = hashlib.sha256()
+    for file in files:
+        with open(file, "rb") as opened:
+            digest.update(hashlib.file_digest(opened, "sha256").digest())
+    return digest.hexdigest()
+
+
+def tune_options(assignments: Sequence[str]) -> dict[str, Any]:
+    """`epochs=3` as an option of `plume tune`.
+
+    >>> tune_options(["epochs=3", "budget=20s"])
+    {'epochs': 3.0, 'budget': '20s'}
+    """
+    found: dict[str, Any] = {}
+    for assignment in assignments:
+        name, _, value = assignment.partition("=")
+        if name not in TUNE_OPTIONS:
+            raise PlumeError(f"'{assignment}' is no setting of tuning: {suggest(name, TUNE_OPTIONS)}.")
+        try:
+            found[name] = TUNE_OPTIONS[name](value)
+        except ValueError:
+            raise PlumeError(f"'{assignment}': a number is expected.") from None
+    return found
+
+
+def parse_task(text: str) -> StudyTask:
+    """`ner=train.conll,dev.conll`, `topic:classification=train.tsv,test.tsv`, or with three files: train, dev, test.
+
+    Two files are what is learned from and what is scored on; a third, between them, says which checkpoint is best.
+    """
+    what, equals, files = text.partition("=")
+    paths = [path.strip() for path in files.split(",") if path.strip()]
+    if not equals or len(paths) not in (2, 3):
+        raise PlumeError(f"'{text}' is no task with its files: write ner=train.conll,test.conll, or ner=train.conll,dev.conll,test.conll.")
+    name, colon, kind = what.strip().partition(":")
+    return make_task(name=name, kind=kind if colon else "", train=paths[0], scored=paths[-1], dev=paths[1] if len(paths) == 3 else None)
+
+
+def make_task(*, name: str, kind: str = "", train: str, scored: str, dev: str | None = None, **others: Any) -> StudyTask:
+    """Files must be there; a kind that is not said is the name, if there is such a task, or is found in the file."""
+    if not re.fullmatch(r"[\w-]+", name):
+        raise PlumeError(f"A task cannot be called '{name}': use letters, digits, _ and -, as in topic:classification=train.tsv,test.tsv.")
+    for path in (train, scored, *([dev] if dev else [])):
+        if not Path(path).is_file():
+            raise PlumeError(f"The task '{name}' names {path}, and there is no such file.")
+    known = catalog.names("tasks")
+    kind = kind.replace("_", "-")
+    if kind and kind not in known:
+        raise PlumeError(f"The task '{name}' is said to be '{kind}', which plume does not know: {suggest(kind, known)}.")
+    if not kind:
+        kind = name.replace("_", "-") if name.replace("_", "-") in known else guess_kind(name, Path(train))
+    train, scored, dev = (None if path is None else os.path.abspath(path) for path in (train, scored, dev))  # type: ignore[assignment]
+    return StudyTask(name=name, kind=kind, train=train, scored=scored, dev=dev, **others)
+
+
+def make_study(
+    *,
+    corpus: Sequence[str | Path],
+    tasks: Sequence[StudyTask],
+    recipes: Sequence[str],
+    budget: str | Budget,
+    **others: Any,
+) -> Study:
+    for path in corpus:
+        if not Path(path).exists():
+            raise PlumeError(f"There is no corpus at {path}.")
+    known = {field.name for field in fields(Study)}
+    if unknown := next((name for name in others if name not in known), None):
+        raise PlumeError(f"A study has no '{unknown}': {suggest(unknown, known)}.")
+    return Study(
+        corpus=tuple(os.path.abspath(path) for path in corpus),
+        tasks=tuple(tasks),
+        recipes=tuple(recipes),
+        budget=budget if isinstance(budget, Budget) else Budget.parse(budget),
+        **_typed(others),
+    )
+
+
+def _typed(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Words become what the study's fields are."""
+    made = dict(values)
+    if (way := made.get("tokenizer")) is not None:
+        if way not in list(Tokenising):
+            raise PlumeError(f"The tokeniser is {' or '.join(Tokenising)}, not '{way}'.")
+        made["tokenizer"] = Tokenising(way)
+    if "overrides" in made:
+        made["overrides"] = tuple(made["overrides"])
+    if "tune" in made:  # one way to write a number, so that equal studies are equal
+        found = tune_options(made["tune"])
+        made["tune"] = tuple(f"{name}={value if isinstance(value, str) else f'{value:.12g}'}" for name, value in found.items())
+    return made

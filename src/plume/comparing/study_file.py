@@ -1,0 +1,117 @@
+"""study.toml: a study written down. Paths in it are relative to the file."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from plume.comparing.study import TUNE_OPTIONS, Study, StudyTask, make_study, make_task
+from plume.core.errors import PlumeError, suggest
+
+_WORDS = {"title": str, "corpus_note": str, "budget": str, "size": str, "tokenizer": str, "static": str}
+_NUMBERS = {"seeds": int, "threads": int, "probes": bool}
+_LISTS = ("corpus", "recipes", "set")
+_TASK = {"kind": str, "train": str, "dev": str, "test": str, "text": list, "label": str, "note": str}
+
+
+def read_study_file(path: Path, **given: Any) -> Study:
+    """The study in a file; what is `given` on the command line goes before it."""
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise PlumeError(f"There is no study at {path}.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise PlumeError(f"{path} is no readable TOML: {error}.") from None
+    known = {**_WORDS, **_NUMBERS, **dict.fromkeys(_LISTS, list), "tasks": dict, "tune": dict}
+    _check(data, known, str(path))
+
+    def beside(name: str) -> str:
+        return os.path.join(path.parent, name)
+
+    made: dict[str, Any] = {name: data[name] for name in (*_WORDS, *_NUMBERS) if name in data}
+    made["corpus"] = [beside(one) for one in _strings(data, "corpus", path)]
+    made["recipes"] = [beside(one) if one.endswith((".py", ".json")) else one for one in _strings(data, "recipes", path)]
+    made["overrides"] = _strings(data, "set", path)
+    made["tune"] = [f"{name}={value}" for name, value in data.get("tune", {}).items()]
+    made["tasks"] = [_task(name, table, path, beside) for name, table in data.get("tasks", {}).items()]
+    made |= {name: value for name, value in given.items() if value is not None}
+    return make_study(**({"budget": "10m"} | made))
+
+
+def _check(data: Mapping[str, Any], known: Mapping[str, type], where: str) -> None:
+    for name, value in data.items():
+        if name not in known:
+            raise PlumeError(f"{where}: there is no setting '{name}'; {suggest(name, known)}.")
+        if not isinstance(value, known[name]):
+            raise PlumeError(f"{where}: '{name}' should be {_kind(known[name])}, not {value!r}.")
+
+
+def _kind(wanted: type) -> str:
+    return {str: "a text in quotes", int: "a whole number", bool: "true or false", list: "a list [ … ]", dict: "a table"}[wanted]
+
+
+def _strings(data: Mapping[str, Any], name: str, path: Path) -> list[str]:
+    for value in data.get(name, []):
+        if not isinstance(value, str):
+            raise PlumeError(f"{path}: '{name}' should be a list of texts in quotes; {value!r} is none.")
+    return list(data.get(name, []))
+
+
+def _task(name: str, table: Any, path: Path, beside: Callable[[str], str]) -> StudyTask:
+    where = f"{path}, [tasks.{name}]"
+    if not isinstance(table, dict):
+        raise PlumeError(f"{path}: write [tasks.{name}] with its files below: train = …, test = …")
+    _check(table, _TASK, where)
+    if "train" not in table or not ("test" in table or "dev" in table):
+        raise PlumeError(f"{where}: name the files to learn from and to be scored on: train = …, test = …")
+    scored: str = table["test"] if "test" in table else table["dev"]
+    return make_task(
+        name=name, kind=table.get("kind", ""), train=beside(table["train"]), scored=beside(scored),
+        dev=beside(table["dev"]) if "dev" in table and "test" in table else None,
+        text=tuple(_strings(table, "text", path)), label=table.get("label"), note=table.get("note", ""),
+    )  # fmt: skip
+
+
+def write_study_file(study: Study, *, beside: Path) -> str:
+    """The text of a study.toml that lies in the folder `beside`: reading it gives the same study."""
+
+    def relative(path: str) -> str:
+        return os.path.relpath(path, beside)
+
+    lines = [f"title = {_text(study.title)}"] if study.title else []
+    lines += [
+        f"corpus = {_list(map(relative, study.corpus))}",
+        *([f"corpus_note = {_text(study.corpus_note)}"] if study.corpus_note else []),
+        f"recipes = {_list(relative(one) if one.endswith(('.py', '.json')) else one for one in study.recipes)}",
+        f"size = {_text(study.size)}",
+        f"budget = {_text(study.budget.text)}",
+        f"seeds = {study.seeds}",
+        f"tokenizer = {_text(study.tokenizer.value)}",
+        f"static = {_text(study.static)}",
+        f"threads = {study.threads}",
+        f"probes = {str(study.probes).lower()}",
+    ]
+    if study.overrides:
+        lines.append(f"set = {_list(study.overrides)}")
+    if study.tune:
+        options = [assignment.partition("=") for assignment in study.tune]
+        lines += ["", "[tune]", *(f"{name} = {_text(value) if TUNE_OPTIONS[name] is str else value}" for name, _, value in options)]
+    for task in study.tasks:
+        files = {"train": task.train, "dev": task.dev, "test": task.scored}
+        lines += ["", f"[tasks.{task.name}]", f"kind = {_text(task.kind)}"]
+        lines += [f"{name} = {_text(relative(file))}" for name, file in files.items() if file]
+        lines += [f"text = {_list(task.text)}"] if task.text else []
+        lines += [f"{name} = {_text(value)}" for name, value in (("label", task.label), ("note", task.note)) if value]
+    return "\n".join(lines) + "\n"
+
+
+def _text(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False)  # a TOML string too
+
+
+def _list(values: Any) -> str:
+    return f"[{', '.join(_text(value) for value in values)}]"

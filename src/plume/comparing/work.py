@@ -1,0 +1,160 @@
+"""The work of one cell, in a process of its own: an ordinary run of `plume pretrain` or `plume tune`, and what is measured of it.
+
+A cell leaves state/KEY.json when it is done or has failed; one that was interrupted leaves none, and goes on from its last checkpoint.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from plume.comparing.entrants import Entrant, entrants
+from plume.comparing.grid import Cell, Kind
+from plume.comparing.probes import probe
+from plume.comparing.results import Status
+from plume.comparing.sizes import peak_memory
+from plume.comparing.speed import measure_speed
+from plume.comparing.study import Study, StudyTask, tune_options
+from plume.core.errors import PlumeError
+from plume.core.files import read_json, write_json, write_text
+from plume.core.part import part_from_json
+from plume.readers.example import Reading
+from plume.train import runs
+from plume.train.checkpoint import checkpoints
+from plume.train.settings import RUN
+from plume.tuning.options import named, start_from_options
+from plume.tuning.preparing import Prepared, prepare
+from plume.tuning.settings import TaskData
+from plume.tuning.task import Columns
+from plume.tuning.tune import resume as resume_tuning
+from plume.tuning.tuned import TunedModel
+
+STUDY = "study.json"
+_TIMING = 1.0  # seconds
+
+
+class Interrupted(Exception):
+    """A signal ended the run; it has saved itself."""
+
+
+def read_study(folder: Path) -> Study:
+    study = part_from_json(read_json(folder / STUDY, "it should hold what the study compares"))
+    if not isinstance(study, Study):
+        raise PlumeError(f"{folder / STUDY} holds no study.")
+    return study
+
+
+def run_cell(folder: Path, cell: Cell) -> None:
+    """Do it, and leave the state behind; an error becomes a failed cell with its reason."""
+    study = read_study(folder)
+    torch.set_num_threads(study.threads)
+    entrant = next(one for one in entrants(study) if one.name == cell.entrant)
+    seconds: dict[str, float] = {}
+    work = {Kind.PRETRAIN: _pretrain, Kind.TUNE: _tune, Kind.PROBE: _probe}[cell.kind]
+    try:
+        found = work(folder, study, entrant, cell, seconds)
+        state = {"status": Status.DONE.value} | found
+    except Interrupted:
+        return
+    except PlumeError as error:
+        state = {"status": Status.FAILED.value, "reason": str(error)}
+    except Exception as error:
+        write_text(cell.state(folder).with_suffix(".log"), traceback.format_exc())
+        state = {"status": Status.FAILED.value, "reason": f"{type(error).__name__}: {error} (see state/{cell.key}.log)"}
+    write_json(cell.state(folder), state | {"seconds": seconds, "peak_memory": peak_memory()})
+
+
+@contextmanager
+def _timed(seconds: dict[str, float], what: str) -> Iterator[None]:
+    began = time.perf_counter()
+    try:
+        yield
+    finally:
+        seconds[what] = seconds.get(what, 0.0) + time.perf_counter() - began
+
+
+def _pretrain(folder: Path, study: Study, entrant: Entrant, cell: Cell, seconds: dict[str, float]) -> dict[str, Any]:
+    out = folder / cell.folder
+    with _timed(seconds, "pretraining"):
+        if _can_go_on(out):
+            stopped = runs.go_on(out, budget=None, quiet=True)
+        else:
+            shutil.rmtree(out, ignore_errors=True)
+            own: dict[str, Any] = {"threads": word_threads(study)} if entrant.static else {}
+            stopped = runs.start(
+                entrant.recipe, corpus=study.corpus, out=out, budget=entrant.budget, overrides=entrant.overrides, seed=cell.seed,
+                quiet=True, **own,
+            )  # fmt: skip
+    if stopped:
+        raise Interrupted
+    return {}
+
+
+def word_threads(study: Study) -> int:
+    """Threads share the arrays of word vectors without locks: only one gives the same numbers twice, which a budget of time never does."""
+    return study.threads if study.budget.unit == "seconds" else 1
+
+
+def _tune(folder: Path, study: Study, entrant: Entrant, cell: Cell, seconds: dict[str, float]) -> dict[str, Any]:
+    out, task = folder / cell.folder, study.task(cell.task)
+    with _timed(seconds, "tuning"):
+        if _can_go_on(out):
+            made = resume_tuning(out, quiet=True)
+        else:
+            shutil.rmtree(out, ignore_errors=True)
+            made = start_from_options(
+                folder / model_folder(entrant, cell.seed), task=task.kind, train=task.train, dev=task.dev, out=out, text=task.text,
+                label=task.label, seed=cell.seed, from_scratch=entrant.from_scratch or None, quiet=True, **tune_options(study.tune),
+            )  # fmt: skip
+    if made.outcome.stopped_by:
+        raise Interrupted
+    with _timed(seconds, "evaluating"):
+        tuned = TunedModel.load(out)
+        measured = tuned.evaluate(task.scored)
+        lines = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in measured.predictions)
+        write_text(cell.predictions(folder), lines)
+        # How fast a model predicts does not depend on the seed.
+        speed = measure_speed(tuned, tuned.task(), measured.examples, seconds=_TIMING) if cell.seed == 0 else None
+    return {"scores": measured.scores, "steps": made.outcome.position.spent.steps, "speed": speed and asdict(speed)}
+
+
+def _probe(folder: Path, study: Study, entrant: Entrant, cell: Cell, seconds: dict[str, float]) -> dict[str, Any]:
+    found = []
+    with _timed(seconds, "evaluating"):
+        for task in study.tasks:
+            ready, examples, _ = scored_examples(task)
+            if one := probe(folder / model_folder(entrant, cell.seed), ready.task, ready.train, examples, name=entrant.name):
+                found.append(asdict(one) | {"task": task.name})
+    return {"probes": found}
+
+
+def model_folder(entrant: Entrant, seed: int) -> Path:
+    return Path("models") / entrant.folder / str(0 if entrant.from_scratch else seed)
+
+
+def _can_go_on(out: Path) -> bool:
+    return (out / RUN).exists() and bool(checkpoints(out))
+
+
+def scored_examples(task: StudyTask) -> tuple[Prepared, list[Any], Reading]:
+    """The task as its training file teaches it, and what all models are scored on."""
+    columns = Columns(texts=task.text, answer=task.label)
+    data = TaskData(task=named(task.kind), train=(task.train,), dev=(task.dev or task.scored,))
+    ready = prepare(data, columns)
+    if task.dev is None:
+        return ready, ready.dev, ready.readings[-1]
+    reading = Reading(file=Path(task.scored))
+    examples = list(ready.task.read([Path(task.scored)], reading, labelled=True))
+    if not examples:
+        raise PlumeError(f"{task.scored} has no usable example. {' '.join(reading.lines()[1:])}")
+    ready.task.check(examples, Path(task.scored))
+    return ready, examples, reading

@@ -1,0 +1,1 @@
+"""Text and tasks to try plume on with nothing at hand."""

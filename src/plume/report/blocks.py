@@ -1,0 +1,90 @@
+"""What a section is made of, before it is HTML or Markdown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from plume.report.markup import Markup
+from plume.report.tables import Table
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    text: str
+    class_: str = ""
+    strong: str = ""  # a word of it to stand out, where it first occurs
+
+
+@dataclass(frozen=True)
+class Bullets:
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """A chart, with the key to its signs. Markdown leaves it out: its numbers are in a table too."""
+
+    drawing: Markup
+    caption: str
+    key: Markup = field(default_factory=Markup)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Code:
+    text: str
+    label: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fact:
+    name: str
+    value: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The few numbers that a reader takes away."""
+
+    items: tuple[Fact, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    text: str
+    right: bool
+    models: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Example:
+    """A scored example with what each model answered, equal answers together."""
+
+    heading: str
+    texts: tuple[str, ...]
+    gold: str
+    gold_name: str
+    answers: tuple[Answer, ...]
+    right_word: str
+    wrong_word: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fold:
+    """Shown when asked for."""
+
+    summary: str
+    blocks: tuple[Block, ...]
+    is_open: bool = False
+
+
+Block = Paragraph | Bullets | Figure | Code | Facts | Example | Fold | Table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    anchor: str
+    title: str
+    blocks: tuple[Block, ...] = ()
+    sections: tuple[Section, ...] = ()
+    class_: str = ""

@@ -1,0 +1,61 @@
+"""What each recipe is, and how it differs from its parent."""
+
+from __future__ import annotations
+
+import re
+
+from plume.comparing.results import ModelRecord
+from plume.report.blocks import Block, Fold, Paragraph, Section
+from plume.report.formats import NONE
+from plume.report.lookup import Study
+from plume.report.tables import Cell, Column, Table, rows_of
+
+
+def differences(study: Study) -> Section:
+    words = study.words
+    blocks: list[Block] = [Paragraph(words("differences_intro")), _recipes(study)]
+    blocks += [_fold(study, model) for model in study.results.models if model.differences]
+    return Section(anchor="recipes", title=words("differences"), blocks=tuple(blocks))
+
+
+def _recipes(study: Study) -> Table:
+    words = study.words
+    columns = (
+        Column(heading=words("model")),
+        Column(heading=words("what_it_is"), wraps=True),
+        Column(heading=words("size_class")),
+        Column(heading=words("parent")),
+        Column(heading=words("parts_changed"), number=True),
+        Column(heading=words("paper"), wraps=True),
+    )
+    return Table(caption=words("recipes_caption"), columns=columns, groups=rows_of([_row(study, model) for model in study.results.models]))
+
+
+def _row(study: Study, model: ModelRecord) -> tuple[Cell, ...]:
+    return (
+        Cell(model.name, quiet=study.words.of(model.control)),
+        Cell(model.title or NONE),
+        Cell(model.size or NONE),
+        Cell(model.parent or NONE),
+        Cell(str(len(model.differences)) if model.parent else NONE),
+        Cell(model.paper or NONE, link=paper_link(model.paper)),
+    )
+
+
+def paper_link(paper: str) -> str:
+    """
+    >>> paper_link("arXiv:1810.04805")
+    'https://arxiv.org/abs/1810.04805'
+    """
+    if found := re.fullmatch(r"arxiv:([\w./-]+)", paper, flags=re.IGNORECASE):
+        return f"https://arxiv.org/abs/{found.group(1)}"
+    return paper if re.fullmatch(r"https?://[^\s\"'<>]+", paper) else ""
+
+
+def _fold(study: Study, model: ModelRecord) -> Fold:
+    words = study.words
+    columns = (Column(heading=words("part")), Column(heading=model.parent, wraps=True), Column(heading=model.name, wraps=True))
+    rows = [(Cell(each.path, code=True), Cell(each.parent, code=True), Cell(each.here, code=True)) for each in model.differences]
+    caption = words("differences_caption", model=model.name, parent=model.parent)
+    summary = words.count("differences_summary", len(rows), model=model.name, parent=model.parent)
+    return Fold(summary=summary, blocks=(Table(caption=caption, columns=columns, groups=rows_of(rows)),))

@@ -1,0 +1,112 @@
+"""Which model to ship, and why, in two sentences."""
+
+from __future__ import annotations
+
+from plume.comparing.results import Control, Recommendation, Standing, Status
+from plume.report.blocks import Block, Fact, Facts, Paragraph, Section
+from plume.report.formats import count, duration, milliseconds, points, rate, signed, size
+from plume.report.lookup import Study
+
+
+def recommendation(study: Study) -> Section:
+    words, chosen = study.words, study.results.recommendation
+    blocks: list[Block] = []
+    if chosen is None or chosen.model not in study.standings:
+        blocks.append(Paragraph(words("no_recommendation"), "verdict"))
+    else:
+        blocks.append(Paragraph(words.sentences(_which(study, chosen), _paid(study, chosen)), "verdict", strong=chosen.model))
+        blocks.append(Facts(_facts(study, study.standings[chosen.model])))
+    blocks += [Paragraph(note, "note") for note in _cautions(study)]
+    return Section(anchor="recommendation", title=words("recommendation"), blocks=tuple(blocks), class_="callout")
+
+
+def _which(study: Study, chosen: Recommendation) -> str:
+    """The first sentence: the model, its quality, whom it cannot be told apart from, and what it costs."""
+    words, standing = study.words, study.standings[chosen.model]
+    values = {
+        "model": study.named(chosen.model),
+        "quality": quality_text(study, standing),
+        "tasks": words.count("tasks_count", len(study.scored_tasks(chosen.model))),
+        "rate": rate(standing.per_second),
+        "disk": size(standing.disk),
+    }
+    others = [name for name in chosen.alike if name not in (chosen.best, chosen.model)]
+    if chosen.model == chosen.best:
+        return words("ship_alike", others=words.few(others), **values) if others else words("ship_alone", **values)
+    best = study.standings.get(chosen.best)
+    values |= {"best": chosen.best, "best_quality": points(best.quality) if best else "–"}
+    return words("ship_cheaper_of_many", others=words.few(others), **values) if others else words("ship_cheaper", **values)
+
+
+def quality_text(study: Study, standing: Standing) -> str:
+    if standing.low is None or standing.high is None:
+        return points(standing.quality)
+    return study.words("with_interval", value=points(standing.quality), low=points(standing.low), high=points(standing.high))
+
+
+def _paid(study: Study, chosen: Recommendation) -> str:
+    """The second sentence: whether pre-training paid, against the two controls."""
+    words = study.words
+    record = study.models.get(chosen.model)
+    if record and record.control:
+        return words("control_won", control=words.of(record.control))
+    answer = {True: "yes", False: "no", None: "none"}
+    scratch, static = _control(study, Control.SCRATCH), _control(study, Control.STATIC)
+    key = f"paid_{answer[chosen.beats_scratch]}_{answer[chosen.beats_static]}"
+    return words(key, scratch=points(scratch.quality if scratch else None), static=points(static.quality if static else None))
+
+
+def _control(study: Study, kind: Control) -> Standing | None:
+    found = [study.standings[model.name] for model in study.results.models if model.control is kind and model.name in study.standings]
+    return found[0] if found else None
+
+
+def _facts(study: Study, standing: Standing) -> tuple[Fact, ...]:
+    words, record = study.words, study.models[standing.model]
+    p50, p99 = study.latency(standing.model)
+    latency = words("latency", p50=milliseconds(p50), p99=milliseconds(p99)) if p50 else ""
+    return (
+        Fact(name=words("quality"), value=points(standing.quality), note=_range(study, standing)),
+        *(_over_controls(study, standing) if record.control is None else ()),
+        Fact(name=words("predictions_per_second"), value=rate(standing.per_second), note=latency),
+        Fact(name=words("disk"), value=size(standing.disk), note=words("parameters_count", number=count(record.parameters))),
+        Fact(name=words("time_to_make"), value=duration(standing.seconds), note=words("pretraining_and_tuning")),
+    )
+
+
+def _over_controls(study: Study, standing: Standing) -> list[Fact]:
+    words, facts = study.words, []
+    for kind, key in ((Control.SCRATCH, "over_scratch"), (Control.STATIC, "over_static")):
+        control = _control(study, kind)
+        if control and control.complete == standing.complete:
+            note = words("from_to", low=points(control.quality), high=points(standing.quality))
+            facts.append(Fact(name=words(key), value=signed(standing.quality - control.quality), note=note))
+    return facts
+
+
+def _range(study: Study, standing: Standing) -> str:
+    if standing.low is None or standing.high is None:
+        return ""
+    return study.words("interval_only", low=points(standing.low), high=points(standing.high))
+
+
+def _cautions(study: Study) -> list[str]:
+    words = study.words
+    notes = [words("quality_means", tasks=words.count("tasks_count", len(study.tasks)))]
+    if not study.several_seeds():
+        notes.append(words("one_seed_caution"))
+    return [*notes, *_gaps(study)]
+
+
+def _gaps(study: Study) -> list[str]:
+    """What the recommendation does not know."""
+    words, notes = study.words, []
+    waiting = sum(cell.status is Status.WAITING for cell in study.results.scores)
+    if waiting:
+        notes.append(words.count("waiting_caution", waiting, all=f"{len(study.results.scores):,}"))
+    missing = [standing.model for standing in study.results.standings if not standing.complete]
+    if missing and len(missing) == len(study.results.standings):
+        notes.append(words("all_incomplete_caution"))
+    elif missing:
+        notes.append(words("incomplete_caution", models=words.list(missing)))
+    return notes

@@ -1,0 +1,27 @@
+"""Writing the report and its tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from plume.comparing.results import Results
+from plume.core.files import write_text
+from plume.report.csv_files import models_csv, scores_csv
+from plume.report.lookup import Study
+from plume.report.page import markdown, page
+from plume.report.words import Words
+
+PAGE, MARKDOWN, SCORES, MODELS = "report.html", "report.md", "scores.csv", "models.csv"
+
+
+def write_report(results: Results, folder: Path, *, language: str = "en") -> Path:
+    """Write report.html, report.md, scores.csv and models.csv into `folder`; returns the path of the page.
+
+    The page needs nothing else: it opens offline, from any place it is copied to.
+    """
+    study = Study(results=results, words=Words(language))
+    write_text(folder / SCORES, scores_csv(results))
+    write_text(folder / MODELS, models_csv(study))
+    write_text(folder / MARKDOWN, markdown(study))
+    write_text(folder / PAGE, page(study))
+    return folder / PAGE

@@ -1,0 +1,183 @@
+"""plume compare as a user runs it: a small study of real runs; the same numbers twice, and after kills; and what is refused."""
+
+from __future__ import annotations
+
+import json
+import random
+import shlex
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Start = Callable[..., "subprocess.Popen[str]"]
+BUDGET = 6000  # tokens
+SMALL = (
+    "network.width=32", "network.depth=1", "network.feed_forward=64", "embedding.width=32", "training.batch=8", "training.length=32",
+    "tokenizer=WordPiece(vocabulary=400)",
+)  # fmt: skip
+NAMES = ("Ann", "Bob", "Carla", "David", "Eva", "Fritz")
+PLACES = ("Paris", "Rome", "Oslo", "Lima", "Cairo", "Quito")
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A corpus, tagged names and labelled sentences, out of a few words."""
+    folder = tmp_path_factory.mktemp("data")
+    draw = random.Random(0)
+
+    def sentence() -> tuple[str, str, str, str]:
+        return (
+            draw.choice(NAMES),
+            draw.choice(("lives in", "comes from", "loves", "hates")),
+            draw.choice(PLACES),
+            draw.choice(("now", "again")),
+        )
+
+    documents = ["\n".join(" ".join(sentence()) + "." for _ in range(6)) for _ in range(60)]
+    (folder / "corpus.txt").write_text("\n\n".join(documents) + "\n", encoding="utf-8")
+    for name, count in (("train", 60), ("test", 40)):
+        tagged, labelled = [], ["text\tlabel"]
+        for _ in range(count):
+            who, does, where, when = sentence()
+            verbs = "".join(f"{word} O\n" for word in does.split())
+            tagged.append(f"{who} B-PER\n{verbs}{where} B-LOC\n{when} O\n")
+            labelled.append(f"{who} {does} {where} {when}\t{'feeling' if does in ('loves', 'hates') else 'fact'}")
+        (folder / f"names.{name}").write_text("\n".join(tagged) + "\n", encoding="utf-8")
+        (folder / f"kind.{name}.tsv").write_text("\n".join(labelled) + "\n", encoding="utf-8")
+    return folder
+
+
+def command(files: Path, out: Path, *more: str) -> list[str]:
+    tasks = [f"names={files}/names.train,{files}/names.test", f"kind={files}/kind.train.tsv,{files}/kind.test.tsv"]
+    return [
+        "compare", "--corpus", str(files / "corpus.txt"), *(word for task in tasks for word in ("--task", task)), "--recipes", "bert,gpt2",
+        "--budget", f"{BUDGET}tokens", "--seeds", "2", "--threads", "1", "--tune", "epochs=2", "--out", str(out), "-q",
+        *(word for setting in SMALL for word in ("--set", setting)), *more,
+    ]  # fmt: skip
+
+
+def finish(process: subprocess.Popen[str]) -> None:
+    _, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors
+
+
+def results(folder: Path) -> dict[str, Any]:
+    return dict(json.loads((folder / "results.json").read_text(encoding="utf-8")))
+
+
+def figures(folder: Path) -> dict[str, Any]:
+    """All that may not change from one run to the next: everything but times, memory and paths."""
+    found = results(folder)
+    scores = {(one["model"], one["task"], one["seed"]): (one["scores"], one["steps"], one["curve"]) for one in found["scores"]}
+    runs = {
+        (one["model"], one["seed"]): (one["tokens"], one["steps"], [(point["tokens"], point["loss"]) for point in one["curve"]])
+        for one in found["pretraining"]
+    }
+    return {"scores": scores, "runs": runs, "comparisons": found["comparisons"], "probes": found["probes"]}
+
+
+@pytest.fixture(scope="module")
+def whole(files: Path, tmp_path_factory: pytest.TempPathFactory, start: Start) -> Path:
+    out = tmp_path_factory.mktemp("studies") / "whole"
+    finish(start(command(files, out)))
+    return out
+
+
+def test_every_cell_is_there_with_controls_and_a_report(whole: Path) -> None:
+    found = results(whole)
+    assert [model["name"] for model in found["models"]] == ["bert", "gpt2", "scratch", "fasttext"]
+    assert [model["control"] for model in found["models"]] == [None, None, "no pre-training", "static vectors"]
+    assert {one["status"] for one in found["scores"]} == {"done"} and len(found["scores"]) == 4 * 2 * 2
+    assert {one["status"] for one in found["pretraining"]} == {"done"} and len(found["pretraining"]) == 3 * 2
+    assert len(found["comparisons"]) == 2 * 6 and found["recommendation"]["model"] in [model["name"] for model in found["models"]]
+    page, text = (whole / "report.html").read_text(encoding="utf-8"), (whole / "report.md").read_text(encoding="utf-8")
+    mean = sum(one["main"] for one in found["scores"] if (one["model"], one["task"]) == ("gpt2", "names")) / 2
+    assert f"{100 * mean:.1f}" in page and f"{100 * mean:.1f}" in text
+    assert (whole / "scores.csv").read_text().count("\n") == 1 + 16
+    for one in found["scores"]:
+        assert one["main"] == one["scores"][{"names": "f1", "kind": "accuracy"}[one["task"]]]
+        assert (one["speed"] is not None) == (one["seed"] == 0)
+
+
+def test_the_budget_is_the_same_for_all(whole: Path) -> None:
+    """A run ends with the step that reaches it: at most a step more."""
+    for one in results(whole)["pretraining"]:
+        assert BUDGET <= one["tokens"] <= BUDGET * 1.05, one["model"]
+
+
+def test_the_overhead_is_counted(whole: Path) -> None:
+    costs = results(whole)["costs"]
+    assert costs["total"] == pytest.approx(costs["pretraining"] + costs["tuning"] + costs["evaluating"] + costs["overhead"])
+    assert min(costs["pretraining"], costs["tuning"], costs["evaluating"]) > 0
+
+
+def test_the_commands_of_the_report_give_the_same_models(whole: Path, files: Path, start: Start, tmp_path: Path) -> None:
+    """Every cell is an ordinary run."""
+    written = results(whole)["commands"]["pretrain-gpt2-1"]
+    words = written.split()
+    assert words[:4] == ["OMP_NUM_THREADS=1", "plume", "pretrain", "gpt2/tiny"]
+    again = shlex.split(written)[2:]
+    again[again.index("--out") + 1] = str(tmp_path / "again")
+    finish(start([*again, "-q"]))
+    first, second = whole / "models" / "gpt2" / "1" / "model.safetensors", tmp_path / "again" / "model.safetensors"
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_killed_at_random_moments_and_resumed(whole: Path, files: Path, tmp_path: Path, start: Start) -> None:
+    out = tmp_path / "killed"
+    for _ in range(3):
+        process = start(command(files, out, *(["--resume"] if (out / "study.json").exists() else [])))
+        deadline = time.monotonic() + random.uniform(4, 12)
+        while time.monotonic() < deadline and process.poll() is None:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    finish(start(command(files, out, "--resume")))
+    assert figures(out) == figures(whole)
+
+
+def test_a_finished_study_runs_nothing_again(whole: Path, start: Start) -> None:
+    before = {path: path.stat().st_mtime_ns for path in whole.rglob("model.safetensors")}
+    finish(start(["compare", str(whole), "--language", "zh", "-q"]))
+    assert {path: path.stat().st_mtime_ns for path in whole.rglob("model.safetensors")} == before
+    assert "建议" in (whole / "report.html").read_text(encoding="utf-8")
+
+
+def refused(start: Start, words: list[str]) -> str:
+    process = start(words)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 2 and "Traceback" not in errors, errors
+    return errors
+
+
+def test_bad_input_is_refused_before_anything_is_spent(files: Path, tmp_path: Path, start: Start, whole: Path) -> None:
+    out = tmp_path / "out"
+    broken = tmp_path / "broken.tsv"
+    broken.write_text("text\tlabel\none\tyes\ntwo\tno\tmore\n", encoding="utf-8")
+    usual = command(files, out)
+    assert "broken.tsv, line 3" in refused(start, [*usual, "--task", f"other:classification={broken},{broken}"])
+    assert "buys no step of bert" in refused(start, [word.replace(f"{BUDGET}tokens", "20tokens") for word in usual])
+    assert "holds another study" in refused(start, command(files, whole, "--seeds", "3"))
+    assert "go on with it by --resume" in refused(start, command(files, whole))
+    assert "holds no study" in refused(start, command(files, files))
+    assert "did you mean" in refused(start, [word.replace("bert,gpt2", "bert,gtp2") for word in usual])
+    assert not out.exists() or not any(out.iterdir())
+
+
+def test_what_a_model_cannot_do_is_said_and_does_not_stop_the_others(files: Path, tmp_path: Path, start: Start) -> None:
+    out, pairs = tmp_path / "out", tmp_path / "pairs.jsonl"
+    pairs.write_text("".join(json.dumps({"source": f"{name} smiles", "target": name}) + "\n" for name in NAMES * 4), encoding="utf-8")
+    words = command(files, out, "--task", f"write:text-to-text={pairs},{pairs}")
+    words[words.index("--recipes") + 1] = "gpt2,cove"
+    words[words.index("--seeds") + 1] = "1"
+    finish(start(words))
+    found = results(out)
+    cells = {(one["model"], one["task"]): (one["status"], one["reason"]) for one in found["scores"]}
+    assert cells["fasttext", "write"] == ("cannot", "word vectors cannot write a text")
+    assert cells["cove", "names"][0] == "cannot" and "pairs" in cells["cove", "names"][1]
+    assert cells["gpt2", "write"][0] == cells["fasttext", "names"][0] == "done"

@@ -1,0 +1,135 @@
+"""Which model is recommended, and why."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from plume.comparing.recommend import recommend, standings
+from plume.comparing.results import Control, ModelRecord, PretrainRecord, Recommendation, ScoreRecord, Speed, Standing, Status, TaskRecord
+from plume.comparing.row_measures import RowScores, mean_of
+from plume.comparing.statistics import interval
+
+ROWS = 600
+
+
+class Study:
+    """Models by their share of right rows on each task; `speed` is of predictions a second."""
+
+    def __init__(self, *tasks: str, seeds: int = 3, best: float = 1.0) -> None:
+        self.tasks = [_task(name, best) for name in tasks]
+        self.seeds, self.best = seeds, best
+        self.models: list[ModelRecord] = []
+        self.scores: list[ScoreRecord] = []
+        self.pretraining: list[PretrainRecord] = []
+        self.rows: dict[str, dict[str, dict[int, RowScores]]] = {}
+        self.chance = np.random.default_rng(0)
+        self.hard = self.chance.random((len(tasks), ROWS))
+
+    def add(self, model: str, *levels: float | None, speed: float = 100.0, control: Control | None = None, disk: int = 10) -> Study:
+        self.models.append(ModelRecord(name=model, family=model, size="tiny", title="", paper="", control=control, disk=disk))
+        for seed in range(self.seeds):
+            self.pretraining.append(PretrainRecord(model=model, seed=seed, status=Status.DONE, seconds=60.0 + seed))
+            for task, hard, level in zip(self.tasks, self.hard, levels, strict=True):
+                if level is None:
+                    self.scores.append(ScoreRecord(model=model, task=task.name, seed=seed, status=Status.CANNOT))
+                    continue
+                right = hard + self.chance.normal(0, 0.1, ROWS) < level + self.chance.normal(0, 0.005)
+                self.rows.setdefault(task.name, {}).setdefault(model, {})[seed] = mean_of(right * self.best)
+                timed = Speed(per_second=speed, p50=1, p99=2)
+                self.scores.append(ScoreRecord(model=model, task=task.name, seed=seed, status=Status.DONE, seconds=10.0, speed=timed))
+        return self
+
+    def standings(self) -> dict[str, Standing]:
+        return {one.model: one for one in standings(self.tasks, self.models, self.scores, self.pretraining, self.rows)}
+
+    def recommend(self) -> Recommendation | None:
+        return recommend(self.tasks, self.models, self.scores, self.pretraining, self.rows, resamples=400)
+
+
+def _task(name: str, best: float) -> TaskRecord:
+    return TaskRecord(
+        name=name, kind=name, title="", metric="m", train_file="", scored_file="", train_examples=1, scored_examples=ROWS, best=best
+    )
+
+
+def test_the_fastest_of_those_that_are_alike() -> None:
+    study = Study("ner", "topic").add("slow", 0.80, 0.80, speed=50).add("fast", 0.80, 0.80, speed=400).add("poor", 0.6, 0.6, speed=900)
+    study.add("scratch", 0.5, 0.5, speed=400, control=Control.SCRATCH).add("static", 0.55, 0.55, speed=5000, control=Control.STATIC)
+    found = study.recommend()
+    assert found is not None
+    assert (found.model, found.alike, found.best in ("slow", "fast")) == ("fast", ("slow",), True)
+    assert (found.beats_scratch, found.beats_static) == (True, True)
+
+
+def test_a_better_model_is_taken_though_it_is_slow() -> None:
+    study = Study("ner", "topic").add("good", 0.8, 0.8, speed=1).add("quick", 0.7, 0.7, speed=1000)
+    found = study.recommend()
+    assert found == Recommendation(model="good", alike=(), best="good", beats_scratch=None, beats_static=None)
+
+
+def test_a_control_may_win() -> None:
+    study = Study("topic").add("bert", 0.8, speed=100).add("static", 0.8, speed=5000, control=Control.STATIC)
+    study.add("scratch", 0.8, speed=100, control=Control.SCRATCH)
+    found = study.recommend()
+    assert found is not None
+    assert (found.model, set(found.alike), found.beats_scratch, found.beats_static) == ("static", {"bert", "scratch"}, False, False)
+
+
+def test_a_model_that_lacks_a_task_is_not_recommended_but_held_against() -> None:
+    study = Study("ner", "qa").add("bert", 0.7, 0.7).add("half", 0.9, None, speed=9999)
+    study.add("static", 0.5, None, speed=9999, control=Control.STATIC).add("scratch", 0.7, None, control=Control.SCRATCH)
+    found, ranked = study.recommend(), study.standings()
+    assert found is not None
+    assert (found.model, found.alike, found.beats_static, found.beats_scratch) == ("bert", (), True, False)
+    assert list(ranked) == ["bert", "half", "scratch", "static"]
+    assert [one.complete for one in ranked.values()] == [True, False, False, False]
+    assert [one.pareto for one in ranked.values()] == [True, False, False, False]
+    alone = Study("ner", "qa").add("half", 0.7, None).add("other", 0.9, None).recommend()
+    assert alone is not None and alone.model == "other"
+
+
+def test_tasks_count_alike_and_seeds_together() -> None:
+    study = Study("ner", "topic", "qa", best=100.0).add("bert", 0.9, 0.6, 0.3)
+    found = study.standings()["bert"]
+    by_seed = [float(np.mean([study.rows[task]["bert"][seed].score for task in ("ner", "topic", "qa")])) / 100 for seed in range(3)]
+    assert found.quality == pytest.approx(np.mean(by_seed))
+    assert (found.low, found.high) == pytest.approx(interval(by_seed))
+    assert found.quality == pytest.approx(0.6, abs=0.03)
+    assert found.seconds == pytest.approx(61 + 3 * 10)
+    one = Study("ner", seeds=1).add("bert", 0.9).standings()["bert"]
+    assert (one.low, one.high) == (None, None)
+
+
+def test_a_task_that_goes_to_a_hundred_counts_no_more() -> None:
+    study = Study("ner", "translation").add("even", 0.9, 0.6, speed=1).add("writer", 0.6, 0.7, speed=2)
+    study.tasks[1] = _task("translation", 100.0)
+    for runs in study.rows["translation"].values():
+        runs.update({seed: mean_of(100 * one.statistics[:, 0]) for seed, one in runs.items()})  # type: ignore[attr-defined]
+    found = study.recommend()
+    assert found is not None and found.best == found.model == "even"
+
+
+def test_speed_is_the_geometric_mean_and_the_front_has_no_betters() -> None:
+    study = Study("ner", "topic")
+    for name, level, speed in (("good", 0.9, 10), ("middle", 0.8, 100), ("behind", 0.7, 90), ("quick", 0.5, 1000)):
+        study.add(name, level, level, speed=speed)
+    timed = [one for one in study.scores if one.model == "good" and one.task == "topic"]
+    study.scores = [one for one in study.scores if one not in timed]
+    study.scores += [
+        ScoreRecord(model="good", task="topic", seed=one.seed, status=Status.DONE, seconds=1, speed=Speed(per_second=40, p50=1, p99=1))
+        for one in timed
+    ]
+    found = study.standings()
+    assert found["good"].per_second == pytest.approx(20)
+    assert [name for name, one in found.items() if one.pareto] == ["good", "middle", "quick"]
+
+
+def test_nothing_scored_and_seeds_that_failed() -> None:
+    assert Study("ner").recommend() is None
+    assert Study("ner").standings() == {}
+    study = Study("ner", "topic").add("bert", 0.8, 0.8).add("gpt", 0.6, 0.6)
+    del study.rows["ner"]["bert"][0], study.rows["topic"]["bert"][1], study.rows["topic"]["bert"][2]  # no seed has both tasks
+    found = study.recommend()
+    assert found is not None and found.model == "bert"
+    assert study.standings()["bert"].low is None

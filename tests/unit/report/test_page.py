@@ -1,0 +1,277 @@
+"""The page: what is in it, that it is sound, and that it holds up when a study is small, broken or hostile."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from plume.comparing.results import Comparison, Control, Difference, Recommendation, Results, ScoreRecord, Status, Verdict
+from plume.report import write_report
+from plume.report.words import ALL
+
+VOID = {"meta", "br"}
+Make = Callable[..., Results]
+
+
+class Reader(HTMLParser):
+    """Counts what must balance, and collects what the tests ask for."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open and self.open[-1] == tag, f"</{tag}> closes {self.open[-3:]}"
+        self.open.pop()
+
+    def handle_data(self, data: str) -> None:
+        if not {"style", "script"} & set(self.open):
+            self.texts.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.texts).split())
+
+
+def read(results: Results, folder: Path, language: str = "en") -> Reader:
+    reader = Reader()
+    reader.feed(write_report(results, folder, language=language).read_text(encoding="utf-8"))
+    reader.close()
+    assert reader.open == []
+    return reader
+
+
+@pytest.fixture(scope="module")
+def page(results: Results, tmp_path_factory: pytest.TempPathFactory) -> Reader:
+    return read(results, tmp_path_factory.mktemp("report"))
+
+
+def test_numbers_of_the_study_are_on_the_page(page: Reader, results: Results) -> None:
+    for summary in results.summaries:
+        best = next(task.best for task in results.tasks if task.name == summary.task)
+        assert f"{summary.mean * (100 if best == 1 else 1):.1f}" in page.text
+    for standing in results.standings:
+        assert f"{100 * standing.quality:.1f}" in page.text and f"{standing.per_second:,.0f}" in page.text
+
+
+def test_the_recommendation_is_two_sentences_that_name_model_reason_and_controls(page: Reader, results: Results) -> None:
+    chosen = results.recommendation
+    assert chosen is not None and chosen.model != chosen.best
+    standings = {standing.model: standing for standing in results.standings}
+    found = re.search(rf"Ship {chosen.model} ?: its quality over 3 tasks, (.*?) Quality", page.text)
+    assert found, page.text[:600]
+    said = found.group(1)
+    assert f"{100 * standings[chosen.model].quality:.1f} (95% interval" in said
+    assert f"({chosen.best}, {100 * standings[chosen.best].quality:.1f})" in said
+    assert all(f"{100 * standings[name].quality:.1f}" in said for name in ("scratch", "static"))
+    assert len(re.findall(r"\.(?: |$)", said)) == 2
+
+
+def test_a_task_is_told_by_its_kinds_of_names_and_its_files(page: Reader) -> None:
+    assert "Tuned on 1,200 examples (ner/train.conll), scored on 800 (ner/test.conll). Labels: LOC, ORG, PER." in page.text
+    assert "label 11, … (14)." in page.text
+
+
+def test_sections_come_in_order_with_one_contents(page: Reader) -> None:
+    anchors = [attributes["id"] for tag, attributes in page.tags if tag == "section"]
+    outer = ["recommendation", "overall", "tasks", "cost", "curves", "disagreements", "probes", "recipes", "problems", "again"]
+    assert [anchor for anchor in anchors if anchor in outer] == outer
+    links = [str(attributes["href"])[1:] for tag, attributes in page.tags if tag == "a" and str(attributes["href"]).startswith("#")]
+    assert set(links) <= set(anchors) and {"task-1", "task-2", "task-3"} <= set(links)
+    assert len(anchors) == len(set(anchors))
+
+
+def test_headings_step_down_one_at_a_time(page: Reader) -> None:
+    levels = [int(tag[1]) for tag, _ in page.tags if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1 and levels.count(1) == 1
+    assert all(after - before <= 1 for before, after in itertools.pairwise(levels))
+
+
+def test_nothing_is_loaded_from_elsewhere(page: Reader, results: Results, tmp_path: Path) -> None:
+    assert not [tag for tag, _ in page.tags if tag in ("link", "img", "iframe", "object", "embed", "video", "source", "base")]
+    assert not [attributes for _, attributes in page.tags if {"src", "srcset", "data", "action", "background"} & attributes.keys()]
+    outside = [
+        str(attributes["href"]) for tag, attributes in page.tags if "href" in attributes and not str(attributes["href"]).startswith("#")
+    ]
+    assert outside and all(link.startswith("https://arxiv.org/abs/") for link in outside)
+    text = write_report(results, tmp_path).read_text(encoding="utf-8")
+    assert "@import" not in text and "url(" not in text and "@font-face" not in text
+
+
+def test_pictures_and_tables_can_be_listened_to(page: Reader) -> None:
+    charts = [attributes for tag, attributes in page.tags if tag == "svg" and "aria-hidden" not in attributes]
+    assert charts and all(chart["role"] == "img" and "viewbox" in chart for chart in charts)
+    names = [tag for tag, _ in page.tags]
+    assert names.count("desc") == len(charts)
+    assert names.count("caption") == names.count("table") > 10
+    assert all(attributes.get("scope") in ("col", "row", "rowgroup") for tag, attributes in page.tags if tag == "th")
+
+
+def test_the_matrix_says_in_words_what_its_signs_say(page: Reader, results: Results) -> None:
+    words = [str(attributes["aria-label"]) for tag, attributes in page.tags if tag == "span" and "aria-label" in attributes]
+    apart = [pair for pair in results.comparisons if pair.verdict is not Verdict.SAME]
+    better = [label for label in words if " is better than " in label]
+    assert len(better) == 2 * len(apart)  # both ways round
+    assert page.texts.count("▲") == page.texts.count("▽") == len(apart)
+
+
+def test_a_pair_is_told_in_the_right_direction(results: Results, tmp_path: Path) -> None:
+    first, second = "gpt", "bert"
+    pair = Comparison(
+        task="ner", first=first, second=second, difference=-0.0312, low=-0.05, high=-0.0121, p=0.001, verdict=Verdict.SECOND, seeds=3
+    )
+    text = read(replace(results, comparisons=(pair,)), tmp_path).tags
+    said = {str(attributes.get("aria-label")) for _, attributes in text}
+    assert "bert is better than gpt by 3.1 points (95% interval 1.2 to 5.0)." in said
+
+
+def test_what_more_seeds_would_do_is_said(results: Results, tmp_path: Path) -> None:
+    pair = next(pair for pair in results.comparisons if pair.task == "ner" and {pair.first, pair.second} == {"bert", "electra"})
+    few = replace(pair, verdict=Verdict.SAME, more_seeds=9)
+    text = read(replace(results, comparisons=(few,)), tmp_path).text
+    assert "electra and bert cannot be told apart with 3 seeds; about 9 more would be needed." in text
+    text = read(replace(results, comparisons=(replace(few, more_seeds=3800),)), tmp_path).text
+    assert "electra and bert cannot be told apart with 3 seeds; more than 100 more would be needed." in text
+    text = read(replace(results, comparisons=(replace(few, more_seeds=None),)), tmp_path).text
+    assert "electra and bert cannot be told apart with 3 seeds; more scored examples would be needed, not more seeds." in text
+
+
+def test_no_text_of_the_study_becomes_markup(results: Results, tmp_path: Path) -> None:
+    bad = "<script>alert('x')</script>\"><img src=x onerror=y>&amp;"
+    part = Difference(path=bad, parent=bad, here=bad)
+    hostile = replace(
+        results,
+        title=bad, budget=bad, corpus=(bad,), corpus_note=bad, study=bad, command=bad, size_class=bad, machine={bad: bad}, versions={bad: bad},
+        commands={bad: bad},
+        tasks=tuple(replace(task, title=bad, kind=bad, note=bad, train_file=bad, labels=(bad,)) for task in results.tasks),
+        models=tuple(replace(model, title=bad, paper=bad, tokenizer=bad, differences=(part,)) for model in results.models),
+        disagreements=tuple(
+            replace(each, texts=(bad,), gold=bad, answers=dict.fromkeys(each.answers, bad)) for each in results.disagreements
+        ),
+        scores=tuple(replace(cell, status=Status.FAILED, reason=bad) for cell in results.scores[:2]) + results.scores[2:],
+    )  # fmt: skip
+    page = read(hostile, tmp_path)
+    assert [tag for tag, _ in page.tags].count("script") == 1 and "img" not in {tag for tag, _ in page.tags}
+    assert page.text.count(bad) > 50
+    prose = re.sub(r"^(`{3,})\n.*?^\1$|`[^`\n]*`", "", (tmp_path / "report.md").read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    assert not re.search(r"(?<!\\)<", prose)
+
+
+def test_a_paper_is_a_link_only_where_it_is_an_address(results: Results, tmp_path: Path) -> None:
+    papers = {"bert": "javascript:alert(1)", "gpt": 'https://a.example/"onclick="x', "t5": "https://aclanthology.org/N19-1423"}
+    models = tuple(replace(model, paper=papers.get(model.name, "")) for model in results.models)
+    links = [str(attributes["href"]) for tag, attributes in read(replace(results, models=models), tmp_path).tags if tag == "a"]
+    assert [link for link in links if not link.startswith("#")] == ["https://aclanthology.org/N19-1423"]
+
+
+def test_in_chinese(results: Results, tmp_path: Path) -> None:
+    page = read(results, tmp_path, "zh")
+    assert dict(page.tags)["html"]["lang"] == "zh-Hans"
+    assert "推荐使用 roberta" in page.text and "无法区分" in page.text and "找出文本中的名称及其类别" in page.text
+    english = [text for text, _ in ALL.values() if len(text) > 12 and "{" not in text]
+    assert [text for text in english if text in page.text] == []
+
+
+def test_one_seed_has_no_intervals_and_says_so(study_of: Make, tmp_path: Path) -> None:
+    text = read(study_of(models=3, seeds=1), tmp_path).text
+    assert "With one seed" in text and "±" not in text and "one seed" in text
+
+
+def test_one_task_and_one_recipe(study_of: Make, tmp_path: Path) -> None:
+    text = read(study_of(models=1, tasks=1, seeds=1), tmp_path).text
+    assert "One recipe" in text and "over one task" in text
+
+
+def without(results: Results, model: str, task: str, status: Status, reason: str) -> Results:
+    """As if these cells had not come about."""
+
+    def gone(cell: ScoreRecord) -> ScoreRecord:
+        hit = (cell.model, cell.task) == (model, task)
+        return ScoreRecord(model=model, task=task, seed=cell.seed, status=status, reason=reason) if hit else cell
+
+    return replace(
+        results,
+        scores=tuple(gone(cell) for cell in results.scores),
+        summaries=tuple(each for each in results.summaries if (each.model, each.task) != (model, task)),
+        comparisons=tuple(each for each in results.comparisons if each.task != task or model not in (each.first, each.second)),
+        standings=tuple(replace(each, complete=each.complete and each.model != model) for each in results.standings),
+    )  # fmt: skip
+
+
+def test_cells_without_a_result_are_told_with_their_reason(results: Results, tmp_path: Path) -> None:
+    cannot = without(results, "elmo", "translation", Status.CANNOT, "elmo cannot write: it has no decoder")
+    both = without(cannot, "gpt", "ner", Status.FAILED, "the disk is full")
+    text = read(without(both, "t5", "ner", Status.WAITING, ""), tmp_path).text
+    assert "elmo translation 0, 1, 2 cannot elmo cannot write: it has no decoder" in text
+    assert "gpt ner 0, 1, 2 failed the disk is full" in text
+    assert "Without a score here: gpt and t5 (failed and waiting)." in text
+    assert "3 of 126 cells have not been run" in text
+    missing = text.split("for want of a score on every task: ")[1].split(".")[0]
+    assert set(re.split(", | and ", missing)) == {"elmo", "gpt", "t5"}
+
+
+def test_a_study_that_has_only_begun(results: Results, tmp_path: Path) -> None:
+    waiting = tuple(ScoreRecord(model=cell.model, task=cell.task, seed=cell.seed, status=Status.WAITING) for cell in results.scores)
+    empty = replace(
+        results,
+        scores=waiting,
+        pretraining=(),
+        summaries=(),
+        comparisons=(),
+        standings=(),
+        probes=(),
+        disagreements=(),
+        recommendation=None,
+    )
+    for language in ("en", "zh"):
+        page = read(empty, tmp_path / language, language)
+    assert "还没有任何得分" in page.text
+    nothing = replace(empty, models=(), tasks=(), scores=(), commands={}, machine={}, versions={}, seeds=())
+    assert "There is no recommendation yet" in read(nothing, tmp_path).text
+
+
+def test_a_control_may_win(results: Results, tmp_path: Path) -> None:
+    won = Recommendation(model="static", alike=(), best="static", beats_scratch=True, beats_static=False)
+    text = read(replace(results, recommendation=won), tmp_path).text
+    assert "Ship static (static vectors): its quality" in text
+    assert "It is a control (static vectors)" in text
+
+
+@pytest.mark.parametrize("scratch", [True, False, None])
+@pytest.mark.parametrize("static", [True, False, None])
+def test_whether_pretraining_paid(results: Results, tmp_path: Path, scratch: bool | None, static: bool | None) -> None:
+    won = Recommendation(model="bert", alike=("electra",), best="bert", beats_scratch=scratch, beats_static=static)
+    text = read(replace(results, recommendation=won), tmp_path).text
+    assert ("Pre-training paid" in text) == (scratch is True)
+    assert ("not paid" in text) == (scratch is False)
+    assert ("cannot be said" in text) == (scratch is None)
+
+
+def test_long_and_chinese_texts_are_cut_but_not_lost_in_meaning(results: Results, tmp_path: Path) -> None:
+    long = "今天天气很好" * 400
+    divided = (replace(results.disagreements[0], texts=(long, "short"), gold="好"),)
+    text = read(replace(results, disagreements=divided), tmp_path).text
+    assert long[:600] in text and long[:800] not in text
+
+
+def test_the_control_that_is_missing_is_not_subtracted(results: Results, tmp_path: Path) -> None:
+    kept = tuple(standing for standing in results.standings if standing.model != "scratch")
+    text = read(replace(results, standings=kept), tmp_path).text
+    assert "Over static vectors" in text and "Over no pre-training" not in text
+    assert Control.SCRATCH in {model.control for model in results.models}
