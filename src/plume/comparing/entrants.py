@@ -8,6 +8,7 @@ from pathlib import Path
 from plume.comparing.results import Control
 from plume.comparing.study import Study, Tokenising
 from plume.core.errors import PlumeError, suggest
+from plume.core.part import has_path
 from plume.model.recipe import Recipe
 from plume.recipes import _catalog as catalog
 from plume.static.recipe import StaticRecipe
@@ -45,6 +46,10 @@ class Entrant:
 def entrants(study: Study) -> list[Entrant]:
     """In the user's order, the controls last. Word vectors among the recipes are a control themselves."""
     made = [_entrant(name, study) for name in study.recipes]
+    for assignment in study.overrides:
+        if not any(assignment in one.overrides for one in made):
+            any_network = next((one.declared for one in made if not one.static), catalog.recipe("bert"))
+            any_network.override(assignment)  # says what is wrong with it
     network = next((one for one in made if not one.static), None) or _entrant("bert", study)
     made.append(
         Entrant(
@@ -70,7 +75,8 @@ def _entrant(name: str, study: Study) -> Entrant:
         seconds_or_tokens = study.budget.unit in ("seconds", "tokens")
         budget = study.budget.text if seconds_or_tokens else None
         return Entrant(name=name, recipe=recipe, overrides=(), declared=found, budget=budget, control=Control.STATIC)
-    overrides = (*_tokenizer(found, study), *study.overrides)
+    # A recurrent network has no heads to set: each takes what it has.
+    overrides = (*_tokenizer(found, study), *(one for one in study.overrides if has_path(found, one.partition("=")[0].strip())))
     changed = with_changes(found, overrides=overrides)
     return Entrant(name=name, recipe=recipe, overrides=overrides, declared=changed, budget=study.budget.text)
 

@@ -41,6 +41,24 @@ class Part:
         return _override(self, path.strip().split("."), text.strip(), assignment)
 
 
+def has_path(part: Part, path: str) -> bool:
+    """Is there a field of that dotted path, so that it may be set?
+
+    >>> from plume.noise.select import Tokens
+    >>> has_path(Tokens(), "rate"), has_path(Tokens(), "rates.first")
+    (True, False)
+    """
+    name, _, rest = path.partition(".")
+    if name not in _hints(type(part)):
+        return False
+    value = getattr(part, name)
+    if rest and isinstance(value, tuple):
+        item, _, rest = rest.partition(".")
+        named = {str(i): one for i, one in enumerate(value)} | {getattr(one, "name", ""): one for one in value}
+        value = named.get(item)
+    return not rest or (isinstance(value, Part) and has_path(value, rest))
+
+
 class Difference(NamedTuple):
     path: str
     left: Any

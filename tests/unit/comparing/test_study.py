@@ -157,3 +157,10 @@ def test_what_a_study_cannot_be(files: Path) -> None:
             made(files, **changed)
     with pytest.raises(PlumeError, match="has no size 'huge'"):
         entrants(made(files, size="huge"))
+
+
+def test_a_setting_is_for_the_networks_that_have_it(files: Path) -> None:
+    mixed = entrants(made(files, recipes=["elmo", "bert"], overrides=["network.feed_forward=64", "training.batch=8"]))
+    assert [one.overrides[-2:] for one in mixed[:2]] == [("training.batch=8",), ("network.feed_forward=64", "training.batch=8")]
+    with pytest.raises(PlumeError, match="has no part 'feedforward'; did you mean feed_forward"):
+        entrants(made(files, overrides=["network.feedforward=64"]))
