@@ -33,10 +33,10 @@ class _Asked:
     line: int
 
 
-def read_squad(path: Path, reading: Reading, *, labelled: bool, keep_unplaced: bool = False) -> Iterator[Example]:
+def read_squad(path: Path, reading: Reading, *, labelled: bool) -> Iterator[Example]:
     """Texts are the question and its context; the answer is a tuple of GoldAnswers, of which () says that there is none.
 
-    An answer that its context does not hold cannot be learnt, and is left out; `keep_unplaced` keeps it to score against, with start -1.
+    An answer that its context does not hold cannot be learnt, and is left out.
     """
     for node, place, line in _nodes(path, reading):
         for asked in _questions(node, place, line):
@@ -47,7 +47,7 @@ def read_squad(path: Path, reading: Reading, *, labelled: bool, keep_unplaced: b
             answer: tuple[GoldAnswer, ...] | None = None
             if labelled:
                 given = given_answers(asked.record, asked.place, reading)
-                answer = place_answers(given, asked.context, asked.place, reading, keep_unplaced=keep_unplaced)
+                answer = place_answers(given, asked.context, asked.place, reading)
                 if answer is None:
                     reading.skip("answer does not occur in its context", asked.place)
                     continue

@@ -54,9 +54,7 @@ def _answer(text: Any, start: Any, place: str) -> tuple[str, int | None]:
         raise PlumeError(f"{place}: 'answer_start' must be a number of characters; found {start!r:.80}.") from None
 
 
-def place_answers(
-    given: Sequence[tuple[str, int | None]], context: str, place: str, reading: Reading, *, keep_unplaced: bool
-) -> tuple[GoldAnswer, ...] | None:
+def place_answers(given: Sequence[tuple[str, int | None]], context: str, place: str, reading: Reading) -> tuple[GoldAnswer, ...] | None:
     """The answers where they truly stand. None: there are some, but the context holds none of them."""
     answers: list[GoldAnswer] = []
     mended = {}
@@ -66,11 +64,11 @@ def place_answers(
             continue
         answer = _find(text, start, context)
         if answer is None:
-            mended[f"answer that does not occur in its context {'kept for scoring alone' if keep_unplaced else 'ignored'}"] = place
-        elif start is not None and answer != GoldAnswer(text, start):
+            mended["answer that does not occur in its context ignored"] = place
+            continue
+        if start is not None and answer != GoldAnswer(text, start):
             mended["answer moved to where it stands"] = place
-        if answer or keep_unplaced:
-            answers.append(answer or GoldAnswer(text, -1))
+        answers.append(answer)
     if not answers and any(text.strip() for text, _ in given):
         return None
     for reason, where in mended.items():

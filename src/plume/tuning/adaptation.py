@@ -41,6 +41,7 @@ class Adaptation(Part):
     network: TaskNetwork = TaskNetwork()
     place: Place = Place.INPUT  # where the mixture of layers enters the task's network
     penalty: float = 0.0  # λ of Σ w² on the mixture's weights: a large one keeps it near the mean of the layers (ELMo §3.3, §5.1)
+    norm: bool = False  # layers brought to mean 0 and variance 1 before they are mixed, which ELMo §3.2 found to help in some cases
     layer: int | None = None  # a probe's, from 0 (the embedding); None: the last
     dropout: float | None = None  # of the model while it is tuned; None: 0.1 for Transformers that learn, else the model's own
 

@@ -60,7 +60,7 @@ class TaskModel(Trainable):
             )
         if adaptation.mode is Mode.FEATURES:
             places = [Place.INPUT, Place.OUTPUT] if adaptation.place is Place.BOTH else [adaptation.place]
-            self.mixes = nn.ModuleDict({str(place): ScalarMix(layers_of(body)) for place in places})
+            self.mixes = nn.ModuleDict({str(place): ScalarMix(layers_of(body), norm=adaptation.norm) for place in places})
             self.network = adaptation.network.build(body.width)
             width = self.network.output_width + (body.width if Place.OUTPUT in places else 0)
         self.heads = nn.ModuleDict({name: self._head(head, width) for name, head in heads.items()})

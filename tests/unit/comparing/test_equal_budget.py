@@ -37,7 +37,9 @@ def spent(folder: Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("family", ["bert", "electra", "gpt2", "t5", "xlnet"])
-def test_tokens_and_flops_are_what_another_count_finds(family: str, tmp_path: Path, corpus: Corpus, miniature: Callable[..., Recipe]) -> None:
+def test_tokens_and_flops_are_what_another_count_finds(
+    family: str, tmp_path: Path, corpus: Corpus, miniature: Callable[..., Recipe]
+) -> None:
     """FLOPs by torch's own counter, over the same batches; of ELECTRA the generator too, of T5 both sides."""
     recipe = miniature(family)
     settings = make_settings(recipe, corpus=list(corpus.files), budget=f"{STEPS}steps", save_every="1d")
@@ -63,7 +65,9 @@ def test_tokens_and_flops_are_what_another_count_finds(family: str, tmp_path: Pa
 
 
 @pytest.mark.parametrize("family", ["bert", "fasttext"])
-def test_time_is_kept(family: str, tmp_path: Path, corpus: Corpus, miniature: Callable[..., Recipe], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_time_is_kept(
+    family: str, tmp_path: Path, corpus: Corpus, miniature: Callable[..., Recipe], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By another clock: wall time of the run, without that of measuring, saving and all that is before and after the steps."""
     inside = [0.0]
     if family == "bert":

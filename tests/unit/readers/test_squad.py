@@ -18,9 +18,9 @@ MOVED = "answer moved to where it stands"
 NOWHERE = "answer does not occur in its context"
 
 
-def read(path: Path, *, labelled: bool = True, keep_unplaced: bool = False) -> tuple[list[Example], Reading]:
+def read(path: Path, *, labelled: bool = True) -> tuple[list[Example], Reading]:
     reading = Reading(file=path)
-    return list(read_squad(path, reading, labelled=labelled, keep_unplaced=keep_unplaced)), reading
+    return list(read_squad(path, reading, labelled=labelled)), reading
 
 
 def document(*questions: dict[str, Any], context: str = CONTEXT) -> dict[str, Any]:
@@ -86,15 +86,12 @@ def test_an_answer_at_its_start_is_not_moved(write):
 
 
 def test_answers_that_occur_nowhere(write):
-    """Not to be learnt; a question with no other answer is left out. To score against, they stay."""
+    """Not to be learnt; a question with no other answer is left out."""
     path = write(document(question(("Oslo", -1), ("Paris", 13)), question(("Oslo", 3), key="q2")))
     examples, reading = read(path)
     assert [example.answer for example in examples] == [(GoldAnswer("Paris", 13),)]
     assert reading.read == 1 and reading.skipped == {NOWHERE: 1} and reading.where[NOWHERE].endswith("qas[1], id q2")
     assert sum(reading.mended.values()) == 1
-    examples, reading = read(path, keep_unplaced=True)
-    assert [example.answer for example in examples] == [(GoldAnswer("Oslo", -1), GoldAnswer("Paris", 13)), (GoldAnswer("Oslo", -1),)]
-    assert not reading.skipped and sum(reading.mended.values()) == 2
 
 
 def test_jsonl_in_every_style(write):
