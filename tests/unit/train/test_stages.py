@@ -50,9 +50,9 @@ class Run:
         self.kinds: list[int] = []
         step = self.loop._step
 
-        def noted(given: Any, *rest: Any) -> Position:
+        def noted(given: Any, *rest: Any, **more: Any) -> Position:
             self.kinds.append(given.kind)
-            return step(given, *rest)
+            return step(given, *rest, **more)
 
         self.loop._step = noted  # type: ignore[method-assign]
 
@@ -100,10 +100,10 @@ def test_a_run_cut_at_any_stage_ends_bit_equal(staged: Recipe, mixture_for: Any,
     first = Run(staged, tmp_path / "cut", mixture_for, steps=20, save_every=Budget(unit="steps", amount=cut), workers=2)
     report = first.loop._report
 
-    def killed(spent: Spent, *rest: Any) -> None:
+    def killed(spent: Spent, *rest: Any, **more: Any) -> None:
         if spent.steps == cut + 1:
             raise RuntimeError("killed")
-        report(spent, *rest)
+        report(spent, *rest, **more)
 
     first.loop._report = killed  # type: ignore[method-assign]
     with pytest.raises(RuntimeError, match="killed"):
@@ -167,10 +167,10 @@ def test_a_run_with_memory_cut_in_two_ends_bit_equal(remembering: Recipe, mixtur
     steps = itertools.count(1)
     step = first.loop._step
 
-    def killed(*given: Any) -> Position:
+    def killed(*given: Any, **more: Any) -> Position:
         if next(steps) == 7:
             raise RuntimeError("killed")
-        return step(*given)
+        return step(*given, **more)
 
     first.loop._step = killed  # type: ignore[method-assign]
     with pytest.raises(RuntimeError, match="killed"):

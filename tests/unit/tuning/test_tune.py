@@ -100,10 +100,10 @@ def test_a_killed_run_goes_on_to_the_same_bits(mode: str, model: Path, table: An
     tune(model, tmp_path / "whole", train, dev, **options)
     step = loops.Loop._step
 
-    def killed(self: Any, given: Any, position: Any, *rest: Any) -> Any:
+    def killed(self: Any, given: Any, position: Any, *rest: Any, **more: Any) -> Any:
         if position.spent.steps == 17:
             raise RuntimeError("killed")
-        return step(self, given, position, *rest)
+        return step(self, given, position, *rest, **more)
 
     monkeypatch.setattr(loops.Loop, "_step", killed)
     with pytest.raises(RuntimeError):
@@ -146,9 +146,9 @@ def test_several_tasks_share_a_body(model: Path, table: Any, tmp_path: Path) -> 
     kinds: list[int] = []
     step = loops.Loop._step
 
-    def noted(self: Any, given: Any, *rest: Any) -> Any:
+    def noted(self: Any, given: Any, *rest: Any, **more: Any) -> Any:
         kinds.append(given.kind)
-        return step(self, given, *rest)
+        return step(self, given, *rest, **more)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(loops.Loop, "_step", noted)
