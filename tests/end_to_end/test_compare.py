@@ -7,6 +7,7 @@ import random
 import shlex
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -182,3 +183,22 @@ def test_what_a_model_cannot_do_is_said_and_does_not_stop_the_others(files: Path
     assert cells["fasttext", "write"] == ("cannot", "word vectors cannot write a text")
     assert cells["cove", "names"][0] == "cannot" and "pairs" in cells["cove", "names"][1]
     assert cells["gpt2", "write"][0] == cells["fasttext", "names"][0] == "done"
+
+
+@pytest.mark.slow
+def test_on_ray_with_two_workers_the_table_is_the_same(files: Path, whole: Path, tmp_path: Path, start: Start) -> None:
+    pytest.importorskip("ray")
+    ray = [str(Path(sys.executable).with_name("ray"))]
+    begin = ["start", "--head", "--num-cpus=2", "--port=0", "--include-dashboard=false", "--disable-usage-stats"]
+    subprocess.run([*ray, *begin], check=True, capture_output=True, timeout=120)
+    try:
+        finish(start(command(files, tmp_path / "ray", "--engine", "ray", "--address", "auto")))
+    finally:
+        subprocess.run([*ray, "stop", "--force"], check=True, capture_output=True, timeout=60)
+    assert figures(tmp_path / "ray") == figures(whole)
+
+
+def test_ray_that_is_not_there(files: Path, tmp_path: Path, plume: Callable[..., Any]) -> None:
+    pytest.importorskip("ray")
+    result = plume(*command(files, tmp_path / "out"), "--engine", "ray", "--address", "127.0.0.1:1")
+    assert result.code == 2 and "No Ray answers" in result.err and "ray start --head" in result.err
