@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from plume._version import __version__
-from plume.comparing.commands import cell_command, study_command
+from plume.comparing.commands import cell_command, shown, study_command
 from plume.comparing.disagreements import disagreements
 from plume.comparing.entrants import Entrant
 from plume.comparing.grid import Cell, Kind
@@ -62,8 +62,8 @@ def collect(
         made=datetime.datetime.now().astimezone().isoformat(timespec="minutes"),
         machine=machine() | {"threads": str(study.threads)},
         versions=versions(),
-        corpus=study.corpus,
-        corpus_note=study.corpus_note,
+        corpus=tuple(map(shown, study.corpus)),
+        corpus_note=study.corpus_note or _size(study.corpus),
         budget=str(study.budget),
         budget_unit=study.budget.unit,
         size_class=study.size,
@@ -90,6 +90,11 @@ def _title(study: Study) -> str:
     return f"{families} on {', '.join(Path(path).name for path in study.corpus)}"
 
 
+def _size(paths: Sequence[str]) -> str:
+    files = [file for path in map(Path, paths) for file in ([path] if path.is_file() else path.rglob("*")) if file.is_file()]
+    return f"{sum(file.stat().st_size for file in files) / 1e6:.1f} MB"
+
+
 def _scratch(cell: Cell, entrants: Sequence[Entrant]) -> bool:
     return any(one.from_scratch and one.name == cell.entrant for one in entrants)
 
@@ -110,7 +115,7 @@ def _scored(folder: Path, one: StudyTask, cells: Sequence[Cell], states: Mapping
             predictions.setdefault(cell.entrant, {})[cell.seed] = _read(cell.predictions(folder))
     task = ready.task
     record = TaskRecord(
-        name=one.name, kind=one.kind, title=task.title, metric=task.metric, train_file=one.train, scored_file=one.scored,
+        name=one.name, kind=one.kind, title=task.title, metric=task.metric, train_file=shown(one.train), scored_file=shown(one.scored),
         train_examples=len(ready.train), scored_examples=len(examples), labels=task.labels,
         best=100.0 if task.metric in _HUNDREDS else 1.0, note=one.note,
     )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,29 +13,35 @@ from plume.comparing.study import Study
 from plume.comparing.work import model_folder, word_threads
 
 
+def shown(path: str | Path) -> str:
+    """As one would type it from where the study was run; what lies elsewhere keeps its whole path."""
+    near = os.path.relpath(path)
+    return os.path.abspath(path) if near.startswith(os.path.join(os.pardir, os.pardir)) else near
+
+
 def study_command(folder: Path) -> str:
-    return shlex.join(["plume", "compare", str(folder / "study.toml"), "--out", f"{folder}-again"])
+    return shlex.join(["plume", "compare", shown(folder / "study.toml"), "--out", f"{shown(folder)}-again"])
 
 
 def cell_command(folder: Path, study: Study, entrants: Sequence[Entrant], cell: Cell) -> str:
     entrant = next(one for one in entrants if one.name == cell.entrant)
-    out = ["--seed", str(cell.seed), "--out", str(folder / cell.folder)]
+    out = ["--seed", str(cell.seed), "--out", shown(folder / cell.folder)]
     if cell.kind is Kind.PRETRAIN:
         words = ["plume", "pretrain", entrant.recipe]
-        words += [word for path in study.corpus for word in ("--corpus", path)]
+        words += [word for path in study.corpus for word in ("--corpus", shown(path))]
         words += ["--budget", entrant.budget] if entrant.budget else []
         words += [word for one in entrant.overrides for word in ("--set", one)]
         words += ["--threads", str(word_threads(study))] if entrant.static else []
         return _with_threads(study, words + out)
     task = study.task(cell.task)
-    words = ["plume", "tune", str(folder / model_folder(entrant, cell.seed)), "--task", task.kind, "--train", task.train]
-    words += ["--dev", task.dev] if task.dev else []
+    words = ["plume", "tune", shown(folder / model_folder(entrant, cell.seed)), "--task", task.kind, "--train", shown(task.train)]
+    words += ["--dev", shown(task.dev)] if task.dev else []
     words += [word for column in task.text for word in ("--text", column)]
     words += ["--label", task.label] if task.label else []
     words += [f"--{assignment}" for assignment in study.tune]
     words += ["--from-scratch"] if entrant.from_scratch else []
     tuned = _with_threads(study, words + out)
-    return f"{tuned} && {shlex.join(['plume', 'eval', str(folder / cell.folder), '--data', task.scored])}"
+    return f"{tuned} && {shlex.join(['plume', 'eval', shown(folder / cell.folder), '--data', shown(task.scored)])}"
 
 
 def _with_threads(study: Study, words: Sequence[str]) -> str:
