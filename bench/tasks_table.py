@@ -32,7 +32,7 @@ class Set:
 
     @property
     def called(self) -> str:
-        return self.name if self.first is None else f"{self.name}, {self.first} examples"
+        return self.name if self.first is None else f"{self.name}-{self.first}"
 
 
 GAIN = {
@@ -78,7 +78,7 @@ def main() -> None:
             for one in sets if getattr(given, language) else []:
                 for seed in range(given.seeds):
                     for scratch in (False, True):  # taking turns, so that noise of the machine falls on both
-                        if not only or one.called in only or one.name in only:
+                        if not only or one.called in only:
                             gain(one, getattr(given, language), given.data, seed=seed, scratch=scratch)
     else:
         for one, count in PEER:
