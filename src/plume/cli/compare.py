@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +12,7 @@ import typer
 
 if TYPE_CHECKING:
     from plume.comparing.compare import Prepared
+    from plume.comparing.results import Results, Summary
     from plume.comparing.study import Study
 
 
@@ -52,7 +54,6 @@ def run(
     from plume.comparing.compare import compare, finished, prepare
     from plume.comparing.engines import make_engine
     from plume.core.errors import PlumeError
-    from plume.report import write_report
     from plume.report.words import Words
 
     Words(language)  # says at once if there is no such language
@@ -62,25 +63,25 @@ def run(
     }  # fmt: skip
     chosen = {name: value for name, value in given.items() if value is not None}
     folder = out or (study if study is not None and study.is_dir() else Path("study"))
-    found = _study(study, task, chosen, folder, language=language, resume=resume)
     if plan:
-        _print_plan(prepare(found, quiet=quiet))
+        with tempfile.TemporaryDirectory() as scratch:  # for the files that plume brings: a plan leaves nothing behind
+            _print_plan(prepare(_study(study, task, chosen, Path(scratch), language=language, resume=resume), quiet=quiet))
         return
+    found = _study(study, task, chosen, folder, language=language, resume=resume)
 
     def agree(prepared: Prepared) -> bool:
         return yes or _agree(prepared)
 
     if study is not None and study.is_dir() and (results := finished(study)) is not None:
-        _finish(write_report(results, study, language=language), quiet=quiet)
+        _finish(results, study, language=language, quiet=quiet)
         return
     made = compare(found, folder, resume=resume, engine=make_engine(engine, address), agree=agree, quiet=quiet)
     if made is None:
         raise PlumeError("Nothing was run.")
-    page = write_report(made.results, folder, language=language)
+    _finish(made.results, folder, language=language, quiet=quiet)
     if made.stopped_by is not None:
         print(f"stopped by {made.stopped_by}, and saved. Go on: plume compare {folder} --resume", file=sys.stderr)
         raise SystemExit(128 + getattr(signal, made.stopped_by, signal.SIGTERM))
-    _finish(page, quiet=quiet)
 
 
 def _study(path: Path | None, tasks: list[str] | None, chosen: dict[str, Any], folder: Path, *, language: str, resume: bool) -> Study:
@@ -160,6 +161,32 @@ def _agree(prepared: Prepared) -> bool:
     return typer.confirm(f"This will take about {duration(total)}. Go on?")
 
 
-def _finish(page: Path, *, quiet: bool) -> None:
-    if not quiet:
-        print(f"\nThe report: {page} (and report.md, results.json, scores.csv, models.csv beside it)")
+def _finish(results: Results, folder: Path, *, language: str, quiet: bool) -> None:
+    """The report on disk; on the screen its table and what it recommends."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from plume.report import verdict_of, write_report
+
+    page = write_report(results, folder, language=language)
+    if quiet:
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("model")
+    for task in results.tasks:
+        table.add_column(f"{task.name} ({task.metric})", justify="right")
+    for model in results.models:
+        found = {one.task: one for one in results.summaries if one.model == model.name}
+        table.add_row(model.name, *(_score(found.get(task.name), task.best) for task in results.tasks))
+    console = Console(highlight=False, markup=False)
+    console.print(table)
+    console.print(f"\n{verdict_of(results, language=language)}")
+    console.print(f"\n{page} (and report.md, results.json, scores.csv, models.csv beside it)", soft_wrap=True)
+
+
+def _score(found: Summary | None, best: float) -> str:
+    """Out of 100, with half of its interval; * where it cannot be told apart from the best."""
+    if found is None:
+        return "–"
+    half = "" if found.low is None or found.high is None else f" ± {50 * (found.high - found.low) / best:.1f}"
+    return f"{100 * found.mean / best:.1f}{half}{' *' if found.best_group else '  '}"

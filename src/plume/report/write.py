@@ -9,6 +9,7 @@ from plume.core.files import write_text
 from plume.report.csv_files import models_csv, scores_csv
 from plume.report.lookup import Study
 from plume.report.page import markdown, page
+from plume.report.sections.recommendation import verdict
 from plume.report.words import Words
 
 PAGE, MARKDOWN, SCORES, MODELS = "report.html", "report.md", "scores.csv", "models.csv"
@@ -25,3 +26,8 @@ def write_report(results: Results, folder: Path, *, language: str = "en") -> Pat
     write_text(folder / MARKDOWN, markdown(study))
     write_text(folder / PAGE, page(study))
     return folder / PAGE
+
+
+def verdict_of(results: Results, *, language: str = "en") -> str:
+    """The recommendation in words, as the report begins."""
+    return verdict(Study(results=results, words=Words(language)))

@@ -10,14 +10,18 @@ from plume.report.lookup import Study
 
 def recommendation(study: Study) -> Section:
     words, chosen = study.words, study.results.recommendation
-    blocks: list[Block] = []
-    if chosen is None or chosen.model not in study.standings:
-        blocks.append(Paragraph(words("no_recommendation"), "verdict"))
-    else:
-        blocks.append(Paragraph(words.sentences(_which(study, chosen), _paid(study, chosen)), "verdict", strong=chosen.model))
+    blocks: list[Block] = [Paragraph(verdict(study), "verdict", strong=chosen.model if chosen else "")]
+    if chosen is not None and chosen.model in study.standings:
         blocks.append(Facts(_facts(study, study.standings[chosen.model])))
     blocks += [Paragraph(note, "note") for note in _cautions(study)]
     return Section(anchor="recommendation", title=words("recommendation"), blocks=tuple(blocks), class_="callout")
+
+
+def verdict(study: Study) -> str:
+    chosen = study.results.recommendation
+    if chosen is None or chosen.model not in study.standings:
+        return study.words("no_recommendation")
+    return study.words.sentences(_which(study, chosen), _paid(study, chosen))
 
 
 def _which(study: Study, chosen: Recommendation) -> str:
