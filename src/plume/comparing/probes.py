@@ -1,6 +1,7 @@
 """Probes: what each layer of a trained model knows, by a linear classifier on its states. The model itself learns nothing on the way.
 
-Words are read at their first token, texts and pairs as the mean of their row: the same for every family and layer, so that they can be compared.
+Words are read at their first token, texts as the mean of their row, pairs as the means u and v of their texts with |u − v| and u · v
+(arXiv:1705.02364 §2.2): the same for every family and layer, so that they can be compared.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class _Side:
 
     questions: TokenQuestions
     lines: Array  # [N]
-    pooled: bool
+    texts: int  # that a line is about; 0: a word
 
     @property
     def value(self) -> Array:
@@ -99,10 +100,10 @@ def _side(task: LabelTask | Tagging, examples: Sequence[Example], body: Body, to
     questions, _ = task.questions(examples, coder)
     assert isinstance(questions, TokenQuestions) and questions.value is not None
     if isinstance(task, LabelTask):
-        return _Side(questions=questions, lines=np.arange(questions.lines), pooled=True)
+        return _Side(questions=questions, lines=np.arange(questions.lines), texts=len(examples[0].texts))
     if task.tags is Kind.PLAIN:
-        return _Side(questions=questions, lines=np.arange(min(questions.lines, _WORDS)), pooled=False)
-    return _Side(questions=questions, lines=_evened(questions.value == task.labels.index(OUTSIDE), _WORDS), pooled=False)
+        return _Side(questions=questions, lines=np.arange(min(questions.lines, _WORDS)), texts=0)
+    return _Side(questions=questions, lines=_evened(questions.value == task.labels.index(OUTSIDE), _WORDS), texts=0)
 
 
 def _evened(outside: NDArray[np.bool_], most: int) -> Array:
@@ -132,20 +133,29 @@ def _states(side: _Side, body: Body, tokenizer: Tokenizer) -> list[Floats]:
             continue
         batch = to_device(finished(questions.batch(index), questions, body, order), next(body.parameters()).device)
         layers = body.encode(replace(batch, read=None, labels={}), keep_layers=True).layers
-        found = found or [np.empty((len(side.lines), layer.shape[-1]), np.float32) for layer in layers]
-        for kept, layer in zip(found, layers, strict=True):
-            kept[there[there >= 0]] = _read(layer, batch, pooled=side.pooled).float().cpu().numpy()[there >= 0]
+        text = torch.from_numpy(questions.rows.padded(questions.rows.text, picked, -1)).to(layers[0].device)
+        read = [_read(layer, batch, text, texts=side.texts).float().cpu().numpy() for layer in layers]
+        found = found or [np.empty((len(side.lines), states.shape[-1]), np.float32) for states in read]
+        for kept, states in zip(found, read, strict=True):
+            kept[there[there >= 0]] = states[there >= 0]
     return found
 
 
-def _read(layer: Tensor, batch: Batch, *, pooled: bool) -> Tensor:
-    """[N, D] from [B, T, D]: one vector a row, or that of each token that is asked about."""
-    if not pooled:
+def _read(layer: Tensor, batch: Batch, text: Tensor, *, texts: int) -> Tensor:
+    """[N, D] from [B, T, D]: of each token that is asked about, of a row, or four of them of a pair. text [B, T] says whose a token is."""
+    if not texts:
         (target,) = batch.labels.values()
         return layer.flatten(0, 1)[target.index]
+    if texts == 2:
+        first, second = (_mean(layer, text == number) for number in (0, 1))
+        return torch.cat([first, second, (first - second).abs(), first * second], 1)
     rows, time = batch.tokens.shape
     length = torch.full((rows,), time, device=layer.device) if batch.length is None else batch.length
     return Pooling.MEAN(layer, length)
+
+
+def _mean(layer: Tensor, where: Tensor) -> Tensor:
+    return (layer * where[..., None]).sum(1) / where.sum(1, keepdim=True).clamp(min=1)
 
 
 def _accuracy(seen: Floats, taught: Array, unseen: Floats, right: Array, *, where: Path) -> float:

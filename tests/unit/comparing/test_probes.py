@@ -173,14 +173,15 @@ def test_of_entities_as_many_other_words_count(base: Any) -> None:
     assert found.score[0] > 0.97
 
 
-def test_only_the_first_examples_and_words_count(base: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What comes after is labelled wrongly."""
+def test_so_many_examples_and_words_count(base: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spread over the file; what lies between is labelled wrongly."""
     good, test = topics(100, seed=0), topics(100, seed=1)
     bad = [replace(one, answer="food" if one.answer == "animal" else "animal") for one in topics(400, seed=2)]
+    mixed = [[side[place // 5] if place % 5 == 0 else bad[place - place // 5 - 1] for place in range(500)] for side in (good, test)]
     task = of("classification", good)
     first = probe(base("bert"), task, good, test, name="bert")
-    assert probe(base("bert"), task, good + bad, test + bad, name="bert", most=100) == first
-    whole = probe(base("bert"), task, good + bad, test + bad, name="bert")
+    assert probe(base("bert"), task, mixed[0], mixed[1], name="bert", most=100) == first
+    whole = probe(base("bert"), task, mixed[0], mixed[1], name="bert")
     assert whole is not None and whole.examples == 500 and whole.score[0] < 0.9
     monkeypatch.setattr("plume.comparing.probes._WORDS", 100)
     words, entity_words = parts_of_speech(60, seed=0), entities(500, seed=0)
@@ -201,6 +202,23 @@ def test_the_same_each_time_and_the_model_untouched(base: Any) -> None:
     before = (base("bert") / "model.safetensors").read_bytes()
     found = [probe(base("bert"), of("ner", train), train, test, name="bert") for _ in range(2)]
     assert found[0] == found[1] and (base("bert") / "model.safetensors").read_bytes() == before
+
+
+@pytest.mark.parametrize("family", ["bert", "gpt2"])
+def test_relations_between_two_texts(family: str, base: Any) -> None:
+    """Whether two texts share a word cannot be read off the mean of both."""
+
+    def pairs(count: int, seed: int) -> list[Example]:
+        source = random.Random(seed)
+        words = [source.sample(("cat", "bird", "bread", "apples"), 2) for _ in range(count)]
+        return [
+            Example(texts=(one, one if same else other), answer="same" if same else "other")
+            for (one, other), same in zip(words, source.choices((True, False), k=count), strict=True)
+        ]
+
+    train, test = pairs(300, 0), pairs(200, 1)
+    found = probe(base(family), of("classification", train), train, test, name=family)
+    assert found is not None and found.score[0] > 0.95 > 0.65 > found.majority
 
 
 def test_pairs_and_answers_that_are_written(base: Any) -> None:
