@@ -84,8 +84,8 @@ def tune(
 def compare(
     *,
     corpus: str | Path | Sequence[str | Path],
-    tasks: Sequence[str],
-    recipes: Sequence[str],
+    tasks: str | Sequence[str],
+    recipes: str | Sequence[str],
     budget: str = "10m",
     out: str | Path,
     resume: bool = False,
@@ -99,10 +99,14 @@ def compare(
     static, overrides, tune, threads, probes.
     """
     listed = [corpus] if isinstance(corpus, str | Path) else list(corpus)
-    study = make_study(corpus=listed, tasks=[parse_task(text) for text in tasks], recipes=recipes, budget=budget, **settings)
+    asked = [parse_task(text) for text in ([tasks] if isinstance(tasks, str) else tasks)]
+    families = recipes.split(",") if isinstance(recipes, str) else recipes
+    study = make_study(corpus=listed, tasks=asked, recipes=families, budget=budget, **settings)
     made = run_study(study, Path(out), resume=resume, quiet=quiet)
     assert made is not None
     write_report(made.results, Path(out), language=language)
+    if made.stopped_by is not None:
+        raise KeyboardInterrupt(f"stopped by {made.stopped_by}, and saved; call again with resume=True")
     return made.results
 
 

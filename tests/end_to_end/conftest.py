@@ -83,8 +83,12 @@ def pretraining(text: Path) -> Callable[..., list[str]]:
 def start(cache: Path) -> Callable[..., subprocess.Popen[str]]:
     """Start a command in a process of its own, with one thread so that its arithmetic is the same every time."""
 
-    def run(arguments: list[str], *, launcher: tuple[str, ...] = (sys.executable, "-m", "plume")) -> subprocess.Popen[str]:
+    def run(
+        arguments: list[str], *, launcher: tuple[str, ...] = (sys.executable, "-m", "plume"), new_group: bool = False
+    ) -> subprocess.Popen[str]:
         environment = os.environ | {"PLUME_CACHE": str(cache), "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
-        return subprocess.Popen([*launcher, *arguments], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        return subprocess.Popen(
+            [*launcher, *arguments], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=new_group
+        )
 
     return run

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shlex
 import signal
@@ -141,6 +142,24 @@ def test_killed_at_random_moments_and_resumed(whole: Path, files: Path, tmp_path
         assert process.wait() == -signal.SIGKILL
     finish(start(command(files, out, "--resume")))
     assert figures(out) == figures(whole)
+
+
+@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM])
+def test_told_to_stop_it_saves_the_running_cell(files: Path, tmp_path: Path, start: Start, signal_number: signal.Signals) -> None:
+    """Ctrl-C goes to the whole group of processes, as a terminal sends it; SIGTERM to the one that was named."""
+    out = tmp_path / "out"
+    words = command(files, out)
+    words[words.index("--budget") + 1] = "60s"
+    process = start(words, new_group=True)
+    first = out / "models" / "bert" / "0" / "train"
+    while process.poll() is None and not (first / "metrics.jsonl").exists():
+        time.sleep(0.05)
+    time.sleep(1.0)
+    (os.killpg if signal_number == signal.SIGINT else os.kill)(process.pid, signal_number)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 128 + signal_number and "Traceback" not in errors, errors
+    assert f"plume compare {out} --resume" in errors
+    assert not list((out / "state").glob("pretrain-*")) and [path.name for path in first.glob("checkpoint-*")] > ["checkpoint-000000000"]
 
 
 def test_a_finished_study_runs_nothing_again(whole: Path, start: Start) -> None:

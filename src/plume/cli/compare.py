@@ -69,18 +69,18 @@ def run(
         return
     found = _study(study, task, chosen, folder, language=language, resume=resume)
 
-    def agree(prepared: Prepared) -> bool:
-        return yes or _agree(prepared)
+    def agree(prepared: Prepared, seconds: float) -> bool:
+        return yes or _agree(prepared, seconds)
 
-    if study is not None and study.is_dir() and (results := finished(study)) is not None:
+    if study is not None and study.is_dir() and not resume and (results := finished(study)) is not None:
         _finish(results, study, language=language, quiet=quiet)
         return
-    made = compare(found, folder, resume=resume, engine=make_engine(engine, address), agree=agree, quiet=quiet)
+    made = compare(found, folder, resume=resume, engine=make_engine(engine, address, threads=found.threads), agree=agree, quiet=quiet)
     if made is None:
         raise PlumeError("Nothing was run.")
     _finish(made.results, folder, language=language, quiet=quiet)
     if made.stopped_by is not None:
-        print(f"stopped by {made.stopped_by}, and saved. Go on: plume compare {folder} --resume", file=sys.stderr)
+        print(f"stopped by {made.stopped_by}, and saved. Go on: {_again(folder, language)}", file=sys.stderr)
         raise SystemExit(128 + getattr(signal, made.stopped_by, signal.SIGTERM))
 
 
@@ -100,11 +100,10 @@ def _study(path: Path | None, tasks: list[str] | None, chosen: dict[str, Any], f
                 f"{path} is a study that was begun, and says itself what it compares: give only --resume, --language or --engine."
             )
         return read_study(path)
-    chosen.setdefault("threads", _cores())
     if path is not None:
         return read_study_file(path, **chosen)
     if "corpus" not in chosen and "tasks" not in chosen:
-        if resume and (folder / STUDY).exists() and set(chosen) <= {"threads"}:
+        if resume and (folder / STUDY).exists() and not chosen:
             return read_study(folder)
         return embedded_study(folder, language=language, **chosen)
     for name, option in (("corpus", "--corpus my.txt"), ("tasks", "--task ner=train.conll,test.conll")):
@@ -113,10 +112,10 @@ def _study(path: Path | None, tasks: list[str] | None, chosen: dict[str, Any], f
     return make_study(**({"budget": "10m", "recipes": RECIPES} | chosen))
 
 
-def _cores() -> int:
-    import os
+def _again(folder: Path, language: str) -> str:
+    import shlex
 
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return shlex.join(["plume", "compare", str(folder), "--resume", *(["--language", language] if language != "en" else [])])
 
 
 def _print_plan(prepared: Prepared) -> None:
@@ -146,13 +145,12 @@ def _print_plan(prepared: Prepared) -> None:
     )
 
 
-def _agree(prepared: Prepared) -> bool:
+def _agree(prepared: Prepared, total: float) -> bool:
     """More than an hour is asked about."""
     from plume.comparing.plan import ASK_ABOVE
     from plume.core.errors import PlumeError
     from plume.train.progress import duration
 
-    total = prepared.plan.total
     if total <= ASK_ABOVE:
         return True
     if not sys.stdin.isatty():

@@ -27,7 +27,7 @@ class Board:
 
     def __init__(self, study: Study, entrants: Sequence[Entrant], metrics: dict[str, str], plan: Plan | None, *, quiet: bool) -> None:
         self._study, self._entrants, self._metrics, self._plan = study, entrants, metrics, plan
-        self._console = Console(stderr=True, quiet=quiet, highlight=False)
+        self._console = Console(stderr=True, quiet=quiet, highlight=False, markup=False)
         self._live = Live(console=self._console, refresh_per_second=2, transient=True) if self._console.is_terminal and not quiet else None
         self._said: set[str] | None = None
         self._began: dict[str, float] = {}

@@ -15,8 +15,8 @@ from plume.comparing.entrants import Entrant, entrants
 from plume.comparing.grid import Cell, grid
 from plume.comparing.plan import Plan, make_plan
 from plume.comparing.rehearsal import Look, Rehearsal, look_at_tasks, refuse_small_budget, rehearse_all
-from plume.comparing.results import Results, Status
-from plume.comparing.run import Clock, check_folder, claim_folder, locked, mark_cannot, read_states, run_cells
+from plume.comparing.results import Results
+from plume.comparing.run import Clock, check_files, check_folder, claim_folder, locked, mark_cannot, read_states, run_cells
 from plume.comparing.study import Study
 from plume.comparing.study_file import write_study_file
 from plume.comparing.work import read_study
@@ -64,14 +64,15 @@ def compare(
     *,
     resume: bool = False,
     engine: Engine | None = None,
-    agree: Callable[[Prepared], bool] = lambda _: True,
+    agree: Callable[[Prepared, float], bool] = lambda prepared, seconds: True,
     quiet: bool = False,
 ) -> Compared | None:
-    """Run the study into `folder`, or go on with it there; None: `agree` looked at the plan and would not."""
+    """Run the study into `folder`, or go on with it there; None: `agree`, told the plan and the seconds that are left of it, would not."""
     check_folder(folder, study, resume=resume)
     clock = Clock(folder)
     prepared = prepare(study, quiet=quiet)
-    if not agree(prepared):
+    ended = read_states(folder, prepared.cells)
+    if not agree(prepared, sum(seconds for key, seconds in prepared.plan.seconds.items() if key not in ended)):
         return None
     with locked(folder):
         claim_folder(folder, study)
@@ -90,12 +91,13 @@ def compare(
 
 
 def finished(folder: Path) -> Results | None:
-    """The results of a study that has nothing left to run; None: it has."""
+    """The results of a study in which every cell has ended, well or badly; None: something is left to run."""
     study = read_study(folder)
+    check_files(folder, study)
     found = entrants(study)
     cells = grid(study, found)
     states = read_states(folder, cells)
-    if any(cell.key not in states or states[cell.key]["status"] == Status.FAILED for cell in cells):
+    if any(cell.key not in states for cell in cells):
         return None
     return gather(folder, study, found, cells, seconds=Clock(folder).tick())
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from pathlib import Path
 from typing import Any
 
+from plume.comparing.run import refuse_foreign
 from plume.comparing.study import EMBEDDED, Study, make_study, make_task
 from plume.core.errors import PlumeError
+from plume.core.files import write_atomic
 from plume.embedded.study import write_study
 
 RECIPES = ("bert", "electra", "gpt2", "spanbert")
@@ -16,13 +20,24 @@ _TITLES = {"en": "plume on the manuals of its own libraries", "zh": "《人民�
 
 
 def embedded_study(folder: Path, *, language: str, **given: Any) -> Study:
-    """Its files are written into the study's directory, which must be free for it or hold the same study."""
-    if folder.exists() and not (folder / EMBEDDED).exists() and any(folder.iterdir()):
-        raise PlumeError(f"{folder} exists already and holds no study: choose another --out.")
-    written = write_study(language, folder / EMBEDDED)
-    tasks = [make_task(name=one.name, kind=one.kind, train=str(one.train), scored=str(one.test), note=one.note) for one in written.tasks]
+    """Its files lie in the study's directory, which must be free for it or hold the same study: nothing that is there is written over."""
+    refuse_foreign(folder)
+    home = folder / EMBEDDED
+    with tempfile.TemporaryDirectory() as scratch:
+        written = write_study(language, Path(scratch))
+        files = sorted(Path(scratch).iterdir())
+        for file in files:
+            there = home / file.name
+            if there.exists() and there.read_bytes() != file.read_bytes():
+                raise PlumeError(f"{there} is there already, and is of another study: choose another --out.")
+        for file in files:
+            write_atomic(home / file.name, lambda target, file=file: shutil.copyfile(file, target))  # type: ignore[misc]
+    tasks = [
+        make_task(name=one.name, kind=one.kind, train=str(home / one.train.name), scored=str(home / one.test.name), note=one.note)
+        for one in written.tasks
+    ]
     usual: dict[str, Any] = {
         "recipes": RECIPES, "budget": _BUDGET, "seeds": _SEEDS, "overrides": _SETTINGS, "title": _TITLES[language],
-        "corpus": [written.corpus], "corpus_note": written.corpus_note, "tasks": tasks,
+        "corpus": [home / written.corpus.name], "corpus_note": written.corpus_note, "tasks": tasks,
     }  # fmt: skip
     return make_study(**(usual | given))

@@ -8,21 +8,24 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
-from plume.comparing.forks import fork_server
+from plume.comparing.forks import fork_server, hidden_main
 from plume.comparing.grid import Cell
+
+State = dict[str, Any] | None
 
 
 class Engine(Protocol):
-    """`submit` returns at once; the future is done when the cell's process has ended, however it did: the state it left says more."""
+    """`submit` returns at once; the future is done when the cell's process has ended. What it left on disk says how; an engine whose workers are
+    elsewhere hands the same over as the future's result, because a shared disk may be slow to show it."""
 
     slots: int  # cells at a time
 
-    def submit(self, folder: Path, cell: Cell) -> Future[None]: ...
+    def submit(self, folder: Path, cell: Cell) -> Future[State]: ...
 
     def stop(self) -> None:
-        """Let running cells save themselves and end."""
+        """Tell running cells, once, to save themselves and end."""
 
     def close(self) -> None: ...
 
@@ -37,13 +40,14 @@ class Local:
         self._pool = ThreadPoolExecutor(1)
         self._running: BaseProcess | None = None
 
-    def submit(self, folder: Path, cell: Cell) -> Future[None]:
+    def submit(self, folder: Path, cell: Cell) -> Future[State]:
         return self._pool.submit(self._run, folder, cell)
 
     def _run(self, folder: Path, cell: Cell) -> None:
         alive, theirs = self._context.Pipe()
         process = self._context.Process(target=_child, args=(theirs, folder, cell))
-        process.start()
+        with hidden_main():
+            process.start()
         theirs.close()
         self._running = process
         process.join()
@@ -63,6 +67,7 @@ class Local:
 def _child(alive: Connection, folder: Path, cell: Cell) -> None:
     from plume.comparing.work import run_cell
 
+    os.setpgrp()  # Ctrl-C is for the study, which tells its cells: a second signal would end a run without saving it
     threading.Thread(target=_end_with_parent, args=(alive,), daemon=True).start()
     run_cell(folder, cell)
 

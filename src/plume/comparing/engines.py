@@ -6,7 +6,7 @@ from plume.comparing.engine import Engine, Local
 from plume.core.errors import PlumeError
 
 
-def make_engine(name: str, address: str | None = None) -> Engine:
+def make_engine(name: str, address: str | None = None, *, threads: int = 1) -> Engine:
     """`local`, or `ray` with the address of one that is running."""
     if name == "local":
         if address is not None:
@@ -15,5 +15,5 @@ def make_engine(name: str, address: str | None = None) -> Engine:
     if name == "ray":
         from plume.comparing.ray_engine import Ray
 
-        return Ray(address)
+        return Ray(address, threads=threads)
     raise PlumeError(f"There is no engine '{name}': choose local or ray.")

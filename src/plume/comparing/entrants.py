@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from plume.comparing.results import Control
-from plume.comparing.study import Study, Tokenising
+from plume.comparing.study import Study, Tokenising, is_recipe_file
 from plume.core.errors import PlumeError, suggest
 from plume.core.part import has_path
 from plume.model.recipe import Recipe
@@ -23,7 +23,7 @@ _NO_TRAINING = "1steps"  # makes the directory, with shape and tokeniser, that i
 
 @dataclass(frozen=True, kw_only=True)
 class Entrant:
-    name: str  # as the user wrote it
+    name: str  # as the user wrote it; of a recipe file its stem
     recipe: str  # what `plume pretrain` is told: bert/tiny, or a file
     overrides: tuple[str, ...]  # its --set
     declared: Recipe | StaticRecipe  # with them
@@ -40,7 +40,7 @@ class Entrant:
 
     @property
     def folder(self) -> str:
-        return self.name.replace("/", "-").removesuffix(".py").removesuffix(".json")
+        return self.name.replace("/", "-")
 
 
 def entrants(study: Study) -> list[Entrant]:
@@ -63,6 +63,8 @@ def entrants(study: Study) -> list[Entrant]:
     )
     if not any(one.static for one in made):
         made.append(_entrant(study.static, study))
+        if not made[-1].static:
+            raise PlumeError(f"{study.static} is a network; the control beside the networks is word vectors: word2vec, glove or fasttext.")
     if len({one.folder for one in made}) < len(made):
         raise PlumeError(f"Two of {', '.join(one.name for one in made)} would share a directory: rename one.")
     return made
@@ -71,6 +73,7 @@ def entrants(study: Study) -> list[Entrant]:
 def _entrant(name: str, study: Study) -> Entrant:
     recipe = _sized(name, study.size)
     found = declared(recipe)
+    name = Path(name).stem if is_recipe_file(name) else name
     if isinstance(found, StaticRecipe):
         seconds_or_tokens = study.budget.unit in ("seconds", "tokens")
         budget = study.budget.text if seconds_or_tokens else None
@@ -83,7 +86,7 @@ def _entrant(name: str, study: Study) -> Entrant:
 
 def _sized(name: str, size: str) -> str:
     """With the study's size, where the user gave none. Word vectors have one small size."""
-    if "/" in name or Path(name).suffix in (".py", ".json"):
+    if is_recipe_file(name) or "/" in name:
         return name
     known = catalog.declarations(name)
     if size in known:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import multiprocessing
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from multiprocessing import forkserver
 from multiprocessing.context import ForkServerContext
+from typing import Any
 
 # What cells would else import each for itself, seconds every time.
 _IMPORTS = ["plume.comparing.work", "torch._dynamo", "scipy.stats", "sklearn.linear_model", "sklearn.metrics", "seqeval.metrics"]
@@ -16,3 +20,15 @@ def fork_server() -> ForkServerContext:
     context.set_forkserver_preload(_IMPORTS)
     forkserver.ensure_running()
     return context
+
+
+@contextmanager
+def hidden_main() -> Iterator[None]:
+    """While processes are started: they would run the user's script again, which began this study, and need nothing of it."""
+    main = sys.modules["__main__"]
+    kept: dict[str, Any] = {name: main.__dict__.pop(name) for name in ("__file__", "__spec__") if name in main.__dict__}
+    main.__spec__ = None
+    try:
+        yield
+    finally:
+        main.__dict__.update(kept)

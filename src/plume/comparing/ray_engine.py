@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib
 import logging
+import socket
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
+from plume.comparing.engine import State
 from plume.comparing.grid import Cell
 from plume.core.errors import PlumeError
 
@@ -15,26 +17,38 @@ from plume.core.errors import PlumeError
 class Ray:
     """As many cells at a time as Ray has CPUs for, each with the threads that the study says."""
 
-    def __init__(self, address: str | None) -> None:
+    def __init__(self, address: str | None, *, threads: int) -> None:
         try:
             ray: Any = importlib.import_module("ray")
         except ImportError:
             raise PlumeError("Ray is not installed: pip install 'plume-lm[ray]', or leave --engine out.") from None
         self._ray = ray
+        self._knock(address)
         try:
             ray.init(address=address or "auto", logging_level=logging.ERROR, log_to_driver=False)
         except ConnectionError as error:
-            raise PlumeError(
-                f"No Ray answers at '{address or 'auto'}' ({str(error).splitlines()[0]}). Start one: ray start --head"
-            ) from None
-        self.slots = max(int(ray.cluster_resources().get("CPU", 1)), 1)
-        self._running: dict[Future[None], Any] = {}
+            raise _nobody(address, str(error).splitlines()[0]) from None
+        self.slots = int(ray.cluster_resources().get("CPU", 1)) // threads
+        if not self.slots:
+            raise PlumeError(f"Ray has fewer CPUs than the {threads} threads that a run of this study takes: set --threads.")
+        self._running: dict[Future[State], Any] = {}
         # A fresh process for every cell: memory is measured by process, and torch's threads are set once.
-        self._remote = ray.remote(num_cpus=1, max_retries=0, max_calls=1)(_work)
+        self._remote = ray.remote(num_cpus=threads, max_retries=0, max_calls=1)(_work)
 
-    def submit(self, folder: Path, cell: Cell) -> Future[None]:
+    @staticmethod
+    def _knock(address: str | None) -> None:
+        """Ray itself waits for minutes where nobody answers."""
+        host, colon, port = (address or "auto").removeprefix("ray://").rpartition(":")
+        if not colon or not port.isdigit():
+            return
+        try:
+            socket.create_connection((host, int(port)), timeout=5).close()
+        except OSError as error:
+            raise _nobody(address, str(error)) from None
+
+    def submit(self, folder: Path, cell: Cell) -> Future[State]:
         reference = self._remote.remote(str(folder.absolute()), cell)
-        future: Future[None] = reference.future()
+        future: Future[State] = reference.future()
         self._running[future] = reference
         return future
 
@@ -48,7 +62,11 @@ class Ray:
         self._ray.shutdown()
 
 
-def _work(folder: str, cell: Cell) -> None:
+def _nobody(address: str | None, why: str) -> PlumeError:
+    return PlumeError(f"No Ray answers at '{address or 'auto'}' ({why}). Start one: ray start --head")
+
+
+def _work(folder: str, cell: Cell) -> State:
     from plume.comparing.work import run_cell
 
-    run_cell(Path(folder), cell)
+    return run_cell(Path(folder), cell)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -84,7 +83,7 @@ def pretrain_record(folder: Path, cell: Cell, state: Mapping[str, Any] | None) -
         seconds=spent["seconds"],
         peak_memory=state["peak_memory"],
         objective=objective,
-        trivial=None if math.isnan(trivial.get(objective, math.nan)) else trivial[objective],
+        trivial=trivial.get(objective),
         curve=_curve(folder / cell.folder, objective),
     )
 

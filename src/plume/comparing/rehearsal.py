@@ -6,17 +6,19 @@ It tells what cannot work, how long a step takes, and what memory it needs.
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
 
 from plume.comparing.entrants import Entrant
-from plume.comparing.forks import fork_server
+from plume.comparing.forks import fork_server, hidden_main
 from plume.comparing.sizes import parameters, peak_memory
 from plume.comparing.study import Study
 from plume.comparing.work import scored_examples
@@ -41,6 +43,7 @@ from plume.tuning.written import WrittenTask
 _STEPS = 3  # the first warms up
 _DOCUMENTS, _CHARACTERS = 300, 300_000  # of the corpus; enough for every layout to make some rows
 _EXAMPLES = 8  # of each task
+_SAMPLE = "sample.jsonl"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,20 +83,31 @@ def look_at_tasks(study: Study) -> list[Look]:
 def rehearse_all(study: Study, entrants: Sequence[Entrant], looks: Sequence[Look]) -> list[Rehearsal]:
     """Each in a process of its own, so that its peak of memory is its own."""
     with tempfile.TemporaryDirectory() as scratch:
-        write_text(Path(scratch) / "sample.txt", _sample(study))
-        with ProcessPoolExecutor(1, mp_context=fork_server(), max_tasks_per_child=1) as pool:
-            found = [pool.submit(rehearse, study, one, looks, Path(scratch)) for one in entrants]
-            return [one.result() for one in found]
+        write_text(Path(scratch) / _SAMPLE, _sample(study))
+        return [_apart(study, one, looks, Path(scratch)) for one in entrants]
+
+
+def _apart(study: Study, entrant: Entrant, looks: Sequence[Look], scratch: Path) -> Rehearsal:
+    """An entrant that cannot be rehearsed, for whatever reason, does not stop the others."""
+    try:
+        with ProcessPoolExecutor(1, mp_context=fork_server()) as pool, hidden_main():
+            return pool.submit(rehearse, study, entrant, looks, scratch).result()
+    except BrokenProcessPool:
+        reason = "its rehearsal was ended by the system: it may have run out of memory"
+    except Exception as error:
+        reason = f"its rehearsal failed: {type(error).__name__}: {error}"
+    return Rehearsal(entrant=entrant.name, cannot={"": reason})
 
 
 def _sample(study: Study) -> str:
     documents, size = [], 0
     for document in itertools.islice(Corpus(list(study.corpus)).documents(), _DOCUMENTS):
-        documents.append("\n".join(document.paragraphs))
+        label = {} if document.label is None else {"label": document.label}
+        documents.append(json.dumps({"text": "\n".join(document.paragraphs)} | label, ensure_ascii=False))
         size += len(documents[-1])
         if size > _CHARACTERS:
             break
-    return "\n\n".join(documents) + "\n"
+    return "\n".join(documents) + "\n"
 
 
 def rehearse(study: Study, entrant: Entrant, looks: Sequence[Look], scratch: Path) -> Rehearsal:
@@ -105,9 +119,7 @@ def rehearse(study: Study, entrant: Entrant, looks: Sequence[Look], scratch: Pat
     folder = scratch / entrant.folder
     try:
         Corpus(list(study.corpus), kind=recipe.corpus).require_trainable()
-        settings = make_settings(
-            recipe, corpus=[scratch / "sample.txt"], budget=f"{_STEPS}steps", log_every=1, measurements=1, save_every="1d"
-        )
+        settings = make_settings(recipe, corpus=[scratch / _SAMPLE], budget=f"{_STEPS}steps", log_every=1, measurements=1, save_every="1d")
         start(settings, folder, quiet=True)
     except PlumeError as error:
         return Rehearsal(entrant=entrant.name, cannot={"": str(error)})

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from plume.comparing.engine import Engine
+from plume.comparing.engine import Engine, State
 from plume.comparing.grid import Cell, Kind
 from plume.comparing.results import Status
 from plume.comparing.study import EMBEDDED, Study
@@ -38,14 +38,21 @@ def check_folder(folder: Path, study: Study, *, resume: bool) -> None:
     if not (folder / STUDY).exists():
         if resume:
             raise PlumeError(f"{folder} holds no study to go on with: leave --resume out to begin one there.")
-        if folder.exists() and (not folder.is_dir() or any(one.name not in _OURS for one in folder.iterdir())):
-            raise PlumeError(f"{folder} exists already and holds no study: choose another --out.")
+        refuse_foreign(folder)
         return
     if read_study(folder) != study:
         raise PlumeError(f"{folder} holds another study: choose another --out, or go on with that one: plume compare {folder} --resume")
     if not resume:
         raise PlumeError(f"{folder} holds this study already: go on with it by --resume, or choose another --out.")
     check_files(folder, study)
+
+
+def refuse_foreign(folder: Path) -> None:
+    """A directory that holds anything but a study, or what is left of one that was killed before it began."""
+    if not folder.exists() or (folder / STUDY).exists():
+        return
+    if not folder.is_dir() or any(one.name not in _OURS and not one.name.startswith(".") for one in folder.iterdir()):
+        raise PlumeError(f"{folder} exists already and holds no study: choose another --out.")
 
 
 def claim_folder(folder: Path, study: Study) -> None:
@@ -82,7 +89,8 @@ def read_states(folder: Path, cells: Sequence[Cell]) -> dict[str, dict[str, Any]
 def run_cells(folder: Path, cells: Sequence[Cell], engine: Engine, *, clock: Clock, show: Callable[[Progress], None]) -> str | None:
     """Run what is not done; what failed before is tried once more. Returns the signal that ended it early, if one did."""
     states = {key: state for key, state in read_states(folder, cells).items() if state["status"] != Status.FAILED}
-    running: dict[Future[None], Cell] = {}
+    running: dict[Future[State], Cell] = {}
+    told = False
     with watched_signals() as caught:
         while True:
             _skip_orphans(folder, cells, states)
@@ -94,8 +102,9 @@ def run_cells(folder: Path, cells: Sequence[Cell], engine: Engine, *, clock: Clo
             if not running:
                 break
             ended, _ = wait(running, timeout=0.2, return_when=FIRST_COMPLETED)
-            if caught and not ended:
+            if caught and not told:
                 engine.stop()
+                told = True
             for future in ended:
                 cell = running.pop(future)
                 if (state := _state_after(folder, cell, future, bool(caught))) is not None:
@@ -105,7 +114,7 @@ def run_cells(folder: Path, cells: Sequence[Cell], engine: Engine, *, clock: Clo
     return caught[0] if caught else None
 
 
-def _ready(cells: Sequence[Cell], states: dict[str, Any], running: dict[Future[None], Cell], slots: int) -> list[Cell]:
+def _ready(cells: Sequence[Cell], states: dict[str, Any], running: dict[Future[State], Cell], slots: int) -> list[Cell]:
     busy = {cell.key for cell in running.values()}
     waiting = (cell for cell in cells if cell.key not in states and cell.key not in busy)
     ready = [cell for cell in waiting if not cell.needs or states.get(cell.needs, {}).get("status") == Status.DONE]
@@ -121,9 +130,11 @@ def _skip_orphans(folder: Path, cells: Sequence[Cell], states: dict[str, Any]) -
             write_json(cell.state(folder), states[cell.key])
 
 
-def _state_after(folder: Path, cell: Cell, future: Future[None], stopping: bool) -> dict[str, Any] | None:
+def _state_after(folder: Path, cell: Cell, future: Future[State], stopping: bool) -> dict[str, Any] | None:
     """What the cell left; None: it was interrupted, and will go on another time."""
     error = future.exception()
+    if error is None and (handed_over := future.result()) is not None:
+        return handed_over
     if cell.state(folder).exists():
         return dict(read_json(cell.state(folder), "the state of a cell"))
     if error is None or stopping:

@@ -64,7 +64,7 @@ def machine() -> dict[str, str]:
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return {
         "processor": _processor(),
-        "cores": str(_cores()),
+        "cores": str(cores()),
         "threads": str(torch.get_num_threads()),
         "memory": f"{memory / 2**30:.1f} GiB",
         "system": f"{platform.system()} {platform.machine()}",
@@ -75,7 +75,7 @@ def versions() -> dict[str, str]:
     return {"plume": __version__, "python": platform.python_version()} | {name: version(name) for name in _PACKAGES}
 
 
-def _cores() -> int:
+def cores() -> int:
     """That this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 

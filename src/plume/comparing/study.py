@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from plume.comparing.guess import guess_kind
+from plume.comparing.sizes import cores
 from plume.core import catalog
 from plume.core.errors import PlumeError, suggest
 from plume.core.part import Part
 from plume.train.budget import Budget
+from plume.tuning.options import check_numbers
 
 EMBEDDED = "data"  # in the directory of a study on what plume brings: its corpus and tasks
 TUNE_OPTIONS = {"epochs": float, "batch": int, "rate": float, "length": int, "patience": int, "budget": str}
@@ -71,15 +73,22 @@ class Study(Part):
                 raise PlumeError(f"The {what} '{twice}' is there twice: name each once.")
         if self.seeds < 1 or self.threads < 1:
             raise PlumeError(f"A study needs at least one seed and one thread, not {self.seeds} and {self.threads}.")
-        tune_options(self.tune)
+        if self.budget.unit == "steps":
+            raise PlumeError("A step of one family is not a step of another: give a budget of time, tokens or FLOPs.")
+        check_numbers(tune_options(self.tune))
 
     def task(self, name: str) -> StudyTask:
         return next(task for task in self.tasks if task.name == name)
 
     def fingerprint(self) -> dict[str, str]:
         """What the files hold: a study goes on only with what it began with."""
-        paths = [*self.corpus, *(path for task in self.tasks for path in (task.train, task.scored, task.dev) if path)]
+        own = [one for one in self.recipes if is_recipe_file(one)]
+        paths = [*self.corpus, *own, *(path for task in self.tasks for path in (task.train, task.scored, task.dev) if path)]
         return {path: _digest(Path(path)) for path in paths}
+
+
+def is_recipe_file(name: str) -> bool:
+    return Path(name).suffix in (".py", ".json")
 
 
 def _digest(path: Path) -> str:
@@ -156,9 +165,9 @@ def make_study(
     return Study(
         corpus=tuple(os.path.abspath(path) for path in corpus),
         tasks=tuple(tasks),
-        recipes=tuple(recipes),
+        recipes=tuple(os.path.abspath(one) if is_recipe_file(one) else one.strip() for one in recipes),
         budget=budget if isinstance(budget, Budget) else Budget.parse(budget),
-        **_typed(others),
+        **_typed({"threads": cores()} | others),
     )
 
 

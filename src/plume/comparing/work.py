@@ -53,24 +53,26 @@ def read_study(folder: Path) -> Study:
     return study
 
 
-def run_cell(folder: Path, cell: Cell) -> None:
-    """Do it, and leave the state behind; an error becomes a failed cell with its reason."""
-    study = read_study(folder)
-    torch.set_num_threads(study.threads)
-    entrant = next(one for one in entrants(study) if one.name == cell.entrant)
+def run_cell(folder: Path, cell: Cell) -> dict[str, Any] | None:
+    """Do it, and leave the state behind; an error becomes a failed cell with its reason. None: it was interrupted."""
     seconds: dict[str, float] = {}
     work = {Kind.PRETRAIN: _pretrain, Kind.TUNE: _tune, Kind.PROBE: _probe}[cell.kind]
     try:
+        study = read_study(folder)
+        torch.set_num_threads(study.threads)
+        entrant = next(one for one in entrants(study) if one.name == cell.entrant)
         found = work(folder, study, entrant, cell, seconds)
         state = {"status": Status.DONE.value} | found
     except Interrupted:
-        return
+        return None
     except PlumeError as error:
         state = {"status": Status.FAILED.value, "reason": str(error)}
     except Exception as error:
         write_text(cell.state(folder).with_suffix(".log"), traceback.format_exc())
         state = {"status": Status.FAILED.value, "reason": f"{type(error).__name__}: {error} (see state/{cell.key}.log)"}
-    write_json(cell.state(folder), state | {"seconds": seconds, "peak_memory": peak_memory()})
+    state |= {"seconds": seconds, "peak_memory": peak_memory()}
+    write_json(cell.state(folder), state)
+    return state
 
 
 @contextmanager

@@ -104,15 +104,15 @@ class Loop:
                     before, began = budget.progress(position.spent), time.perf_counter()
                     position = self._step(next(steps), position, caught, stopping, began=began)
                     after = budget.progress(position.spent)
-                    if after >= 1 or _passed(before, after, settings.measurements) or (stopping and not held_out):
+                    if after >= 1 or passed(before, after, settings.measurements) or (stopping and not held_out):
                         held_out = self._measure(position.spent)
                     ended = after >= 1 or bool(stopping) or self._enough()
                     if ended or settings.save_every.progress(_since(position.spent, saved)) >= 1:
                         saved = position.spent
                         self._refuse_divergence(position.spent)
                         save_checkpoint(self.folder, self.model, self.optimiser, position, write=self.processes.first, publish=self.publish)
-        if not held_out:  # resumed with nothing left to do
-            held_out = self._measure(position.spent)
+        if not held_out:  # resumed with nothing left to do: it was written down before
+            held_out = self._take_measure(position.spent)
         return Outcome(position=position, stopped_by=stopping[0] if stopping else None, held_out=held_out)
 
     def _steps(self, position: Position, active: list[int]) -> Iterator[Step]:
@@ -222,10 +222,10 @@ def _tokens(batch: Batch) -> int:
     return own if batch.source is None else own + _tokens(batch.source)
 
 
-def _passed(before: float, after: float, marks: int) -> bool:
+def passed(before: float, after: float, marks: int) -> bool:
     """Is there one of so many equal marks between? It does not depend on where a run was taken up again.
 
-    >>> [_passed(step / 30, (step + 1) / 30, 10) for step in range(4)]
+    >>> [passed(step / 30, (step + 1) / 30, 10) for step in range(4)]
     [False, False, True, False]
     """
     return int(after * marks + 1e-9) > int(before * marks + 1e-9)

@@ -23,6 +23,7 @@ from plume.text.tokenizer import Tokenizer
 from plume.text.word_level import WordLevel
 from plume.text.words import Words
 from plume.train.budget import Budget, Spent
+from plume.train.loop import passed
 from plume.train.metrics import MetricsLog
 from plume.train.pretrain import DATA, OUTCOME
 from plume.train.progress import Progress
@@ -138,7 +139,12 @@ class _Run:
             standing, stopped_by = self._train(standing, budget, progress, log)
             log.close()
         measured = self.measured or NOT_MEASURED
-        figures = {"entropy": entropy, "trivial": {"loss": measured.baseline}, "held_out": {"loss": measured.loss}}
+        known = not math.isnan(measured.loss)
+        figures = {
+            "entropy": entropy,
+            "trivial": {"loss": measured.baseline} if known else {},
+            "held_out": {"loss": measured.loss} if known else {},
+        }
         write_json(self.folder / OUTCOME, {"spent": asdict(standing.spent), "stopped_by": stopped_by} | figures)
         write_word_card(
             self.folder, settings=self.settings, spent=standing.spent, measured=measured, vocabulary=self.vocabulary,
@@ -149,9 +155,10 @@ class _Run:
     def _train(self, standing: Standing, budget: Budget, progress: Progress, log: MetricsLog) -> tuple[Standing, str | None]:
         """Piece by piece; after each the run may be measured, saved or stopped."""
         total = self.settings.recipe.epochs * self.trainer.pieces
-        saved, measured = standing.spent, self._share(standing, budget, total)
+        saved = standing.spent
         with watched_signals() as caught:
             while self._share(standing, budget, total) < 1 and not caught:
+                before = self._share(standing, budget, total)
                 standing, loss = self._piece(standing, budget, total)
                 share = self._share(standing, budget, total)
                 progress.step(standing.spent, {"loss": loss})
@@ -159,8 +166,7 @@ class _Run:
                     step=standing.pieces, tokens=standing.spent.tokens, seconds=round(standing.spent.seconds, 3), **{"loss/training": loss}
                 )
                 done = share >= 1 or bool(caught)
-                if done or share - measured >= 1 / _MEASUREMENTS:
-                    measured = share
+                if done or passed(before, share, _MEASUREMENTS):
                     self._measure(standing, progress, log)
                 since = Spent(tokens=standing.spent.tokens - saved.tokens, seconds=standing.spent.seconds - saved.seconds)
                 if self.settings.save_every.progress(since) >= 1:

@@ -56,7 +56,7 @@ def start_from_options(
 
     Of several tasks a setting is for those that have it, or for the one that is named: `ner.crf=true`.
     """
-    _check_numbers(options)
+    check_numbers(options)
     if options.get("answer") not in (None, "text", "head"):
         raise PlumeError(f"--answer is text or head, not '{options['answer']}'.")
     if mode is not None and mode not in list(Mode):
@@ -87,7 +87,7 @@ def start_from_options(
     )  # fmt: skip
 
 
-def _check_numbers(options: dict[str, Any]) -> None:
+def check_numbers(options: dict[str, Any]) -> None:
     for name, least in _LEAST.items():
         if options.get(name) is not None and not options[name] >= least:
             raise PlumeError(f"--{name} is at least {least}, not {options[name]}.")

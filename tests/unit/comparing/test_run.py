@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from plume.comparing.engine import State
 from plume.comparing.grid import Cell, Kind
 from plume.comparing.results import Status
 from plume.comparing.run import Clock, Progress, locked, mark_cannot, read_states, run_cells
@@ -34,9 +35,9 @@ class Scripted:
     def __init__(self, ends: dict[str, str] | None = None) -> None:
         self.ends, self.ran = ends or {}, []  # type: ignore[var-annotated]
 
-    def submit(self, folder: Path, cell: Cell) -> Future[None]:
+    def submit(self, folder: Path, cell: Cell) -> Future[State]:
         self.ran.append(cell.key)
-        future: Future[None] = Future()
+        future: Future[State] = Future()
         match self.ends.get(cell.key, "done"):
             case "dead":
                 future.set_exception(ChildProcessError("the process was ended by signal 9"))

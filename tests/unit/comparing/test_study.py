@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from plume.comparing.study import Study, Tokenising, make_study, make_task, pars
 from plume.comparing.study_file import read_study_file, write_study_file
 from plume.core.errors import PlumeError
 from plume.model.recipe import Recipe
+from plume.recipes import _catalog as catalog
 from plume.text.tokenizers import WordPiece
 
 NER = "Paris B-LOC\nis O\n\nAnn B-PER\nsmiles O\n\n"
@@ -151,10 +153,14 @@ def test_what_a_study_cannot_be(files: Path) -> None:
     for changed, says in (
         ({"recipes": []}, "families to compare"), ({"tasks": []}, "something to be measured by"), ({"corpus": []}, "text to pre-train on"),
         ({"recipes": ["bert", "bert"]}, "is there twice"), ({"seeds": 0}, "at least one seed"), ({"tokenizer": "mine"}, "shared or own"),
-        ({"corpus": [files / "none.txt"]}, "no corpus at"), ({"sed": 3}, "did you mean seeds"), ({"tune": ["epochs=many"]}, "a number is expected"),
+        ({"corpus": [files / "none.txt"]}, "no corpus at"),
+        ({"budget": "50steps"}, "not a step of another"), ({"tune": ["epochs=0"]}, "more than 0"),
+        ({"sed": 3}, "did you mean seeds"), ({"tune": ["epochs=many"]}, "a number is expected"),
     ):  # fmt: skip
         with pytest.raises(PlumeError, match=says):
             made(files, **changed)
+    with pytest.raises(PlumeError, match="gpt2 is a network"):
+        entrants(made(files, static="gpt2"))
     with pytest.raises(PlumeError, match="has no size 'huge'"):
         entrants(made(files, size="huge"))
 
@@ -164,3 +170,30 @@ def test_a_setting_is_for_the_networks_that_have_it(files: Path) -> None:
     assert [one.overrides[-2:] for one in mixed[:2]] == [("training.batch=8",), ("network.feed_forward=64", "training.batch=8")]
     with pytest.raises(PlumeError, match="has no part 'feedforward'; did you mean feed_forward"):
         entrants(made(files, overrides=["network.feedforward=64"]))
+
+
+def test_recipe_files_are_known_by_their_stem_and_what_they_hold(files: Path) -> None:
+    own = files / "mine.json"
+    own.write_text(json.dumps(catalog.recipe("bert/tiny").to_json()), encoding="utf-8")
+    study = made(files, recipes=[str(own), "gpt2"])
+    assert [one.name for one in entrants(study)][:2] == ["mine", "gpt2"]
+    before = study.fingerprint()
+    own.write_text(json.dumps(catalog.recipe("bert/mini").to_json()), encoding="utf-8")
+    assert {path for path, digest in study.fingerprint().items() if before[path] != digest} == {str(own)}
+    text = write_study_file(study, beside=files)
+    (files / "study.toml").write_text(text, encoding="utf-8")
+    assert read_study_file(files / "study.toml") == study
+
+
+def test_threads_are_the_files_own(files: Path) -> None:
+    text = write_study_file(made(files, threads=7), beside=files)
+    (files / "study.toml").write_text(text, encoding="utf-8")
+    assert read_study_file(files / "study.toml").threads == 7
+    assert made(files).threads >= 1
+
+
+def test_names_of_tasks_in_any_script(files: Path) -> None:
+    task = make_task(name="主题", kind="classification", train=str(files / "topic.tsv"), scored=str(files / "topic.tsv"))
+    study = made(files, tasks=[task])
+    (files / "study.toml").write_text(write_study_file(study, beside=files), encoding="utf-8")
+    assert read_study_file(files / "study.toml") == study
