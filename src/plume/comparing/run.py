@@ -14,7 +14,7 @@ from typing import Any
 from plume.comparing.engine import Engine, State
 from plume.comparing.grid import Cell, Kind
 from plume.comparing.results import Status
-from plume.comparing.study import EMBEDDED, Study
+from plume.comparing.study import EMBEDDED, Study, refuse_within
 from plume.comparing.work import STUDY, read_study
 from plume.core.errors import PlumeError
 from plume.core.files import read_json, write_json
@@ -35,6 +35,7 @@ class Progress:
 
 def check_folder(folder: Path, study: Study, *, resume: bool) -> None:
     """A study needs a directory of its own: a new one, or that of the same study with the same files."""
+    refuse_within(study, folder)
     if not (folder / STUDY).exists():
         if resume:
             raise PlumeError(f"{folder} holds no study to go on with: leave --resume out to begin one there.")

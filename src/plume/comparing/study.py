@@ -71,6 +71,10 @@ class Study(Part):
         for what, names in (("task", [task.name for task in self.tasks]), ("recipe", list(self.recipes))):
             if twice := next((name for name in names if names.count(name) > 1), None):
                 raise PlumeError(f"The {what} '{twice}' is there twice: name each once.")
+        for task in self.tasks:
+            for path in (task.scored, task.dev):
+                if path is not None and (corpus := _holds(self.corpus, path)):
+                    raise PlumeError(f"{path}, on which '{task.name}' is measured, is part of the corpus {corpus}: take it out of there.")
         if self.seeds < 1 or self.threads < 1:
             raise PlumeError(f"A study needs at least one seed and one thread, not {self.seeds} and {self.threads}.")
         if self.budget.unit == "steps":
@@ -85,6 +89,18 @@ class Study(Part):
         own = [one for one in self.recipes if is_recipe_file(one)]
         paths = [*self.corpus, *own, *(path for task in self.tasks for path in (task.train, task.scored, task.dev) if path)]
         return {path: _digest(Path(path)) for path in paths}
+
+
+def _holds(corpus: Sequence[str], path: str | Path) -> str | None:
+    """The part of the corpus that the file, or folder, is or lies in."""
+    real = Path(path).resolve()
+    return next((one for one in corpus if real.is_relative_to(Path(one).resolve())), None)
+
+
+def refuse_within(study: Study, folder: Path) -> None:
+    """What a study writes must not become part of what it reads."""
+    if (corpus := _holds(study.corpus, folder)) is not None:
+        raise PlumeError(f"{folder} lies within the corpus {corpus}, which would grow by what the study writes: choose another --out.")
 
 
 def is_recipe_file(name: str) -> bool:

@@ -11,7 +11,7 @@ import pytest
 from plume.comparing.entrants import SCRATCH, entrants
 from plume.comparing.grid import Kind, grid
 from plume.comparing.results import Control
-from plume.comparing.study import Study, Tokenising, make_study, make_task, parse_task
+from plume.comparing.study import Study, Tokenising, make_study, make_task, parse_task, refuse_within
 from plume.comparing.study_file import read_study_file, write_study_file
 from plume.core.errors import PlumeError
 from plume.model.recipe import Recipe
@@ -197,3 +197,13 @@ def test_names_of_tasks_in_any_script(files: Path) -> None:
     study = made(files, tasks=[task])
     (files / "study.toml").write_text(write_study_file(study, beside=files), encoding="utf-8")
     assert read_study_file(files / "study.toml") == study
+
+
+def test_what_is_measured_on_is_no_part_of_the_corpus(files: Path) -> None:
+    with pytest.raises(PlumeError, match="is part of the corpus"):
+        made(files, corpus=[files])
+    study = made(files, corpus=[files / "corpus.txt"])
+    refuse_within(study, files / "study")
+    (files / "texts").mkdir()
+    with pytest.raises(PlumeError, match="lies within the corpus"):
+        refuse_within(made(files, corpus=[files / "texts"]), files / "texts" / "study")
