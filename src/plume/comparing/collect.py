@@ -24,10 +24,9 @@ from plume.comparing.study import Study, StudyTask
 from plume.comparing.study_file import write_study_file
 from plume.comparing.work import scored_examples
 from plume.core.part import replace
+from plume.metrics.scores import HUNDREDS
 from plume.readers.example import Example
 from plume.tuning.task import Prediction, Task
-
-_HUNDREDS = ("bleu", "chrf")  # that go up to 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +116,7 @@ def _scored(folder: Path, one: StudyTask, cells: Sequence[Cell], states: Mapping
     record = TaskRecord(
         name=one.name, kind=one.kind, title=task.title, metric=task.metric, train_file=shown(one.train), scored_file=shown(one.scored),
         train_examples=len(ready.train), scored_examples=len(examples), labels=task.labels,
-        best=100.0 if task.metric in _HUNDREDS else 1.0, note=one.note,
+        best=100.0 if task.metric in HUNDREDS else 1.0, note=one.note,
     )  # fmt: skip
     rows = {model: {seed: row_scores(task, examples, found) for seed, found in by_seed.items()} for model, by_seed in predictions.items()}
     return _Scored(record=record, task=task, examples=examples, predictions=predictions, rows=rows)

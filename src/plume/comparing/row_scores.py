@@ -9,6 +9,7 @@ from plume.comparing.row_labels import Measures, choice_rows, emoji_rows, label_
 from plume.comparing.row_measures import Remeasured, RowScores
 from plume.comparing.row_texts import answer_rows, number_rows, text_rows
 from plume.core.errors import PlumeError
+from plume.metrics.scores import ERRORS
 from plume.readers.example import Example
 from plume.tasks.classification import Classification
 from plume.tasks.emoji import Emoji
@@ -23,8 +24,6 @@ from plume.tuning.worded import ByText
 
 __all__ = ["RowScores", "measures", "row_scores"]
 
-_ERRORS = ("mse",)  # of which less is better
-
 
 def row_scores(task: Task, examples: Sequence[Example], predictions: Sequence[Prediction]) -> RowScores:
     """By the metric that decides; over all rows its score is what `task.measure` says."""
@@ -32,7 +31,7 @@ def row_scores(task: Task, examples: Sequence[Example], predictions: Sequence[Pr
         raise PlumeError(
             f"{task.called}: {len(predictions):,} predictions for {len(examples):,} test rows: one for each is needed, and a row at least."
         )
-    if task.metric in _ERRORS:
+    if task.metric in ERRORS:
         raise PlumeError(
             f"{task.called}: models are compared by a score of which more is better, and of {task.metric} less is: choose another metric."
         )

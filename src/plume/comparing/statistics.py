@@ -8,7 +8,7 @@ are added:
 
 Why not draw rows and seeds together and read the interval off the percentiles? With three seeds that is wrong: a resample of three values has
 two thirds of their variance, and percentiles know nothing of how little three values tell. Where seeds make most of the noise, one of two equally
-good models comes out better in 15 to 20 of 100 studies instead of 5 (tests/unit/compare/test_statistics.py measures it). Nor can a share of
+good models comes out better in 15 to 20 of 100 studies instead of 5 (tests/unit/comparing/test_statistics.py measures it). Nor can a share of
 2,000 resamples be small enough where a hundred pairs are to be told apart. So the bootstrap gives variances, and Student's t the rest: see
 `pair_noise`, whose rule keeps false findings at about 5 of 100 or fewer, for a pair and (by Holm) for all pairs of a task.
 """

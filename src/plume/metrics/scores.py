@@ -17,6 +17,9 @@ from plume.text.languages import HAN, LATIN, has_han
 ROUGE = ("rouge1", "rouge2", "rougeL")
 CHINESE = 0.1  # the share of right texts with Chinese in them from which BLEU cuts as for Chinese
 
+ERRORS = frozenset({"mse"})  # metrics of which less is better
+HUNDREDS = frozenset({"bleu", "chrf"})  # that go up to 100; all others to 1
+
 
 def label_scores(gold: Sequence[str], predicted: Sequence[str], labels: Sequence[str], *, positive: str | None = None) -> dict[str, float]:
     """One label a text. `positive` also gives the F1 of that class, as GLUE reports it for MRPC and QQP (arXiv:1804.07461, §2).

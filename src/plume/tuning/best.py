@@ -10,6 +10,7 @@ import numpy as np
 
 from plume.core.errors import PlumeError
 from plume.core.files import write_json
+from plume.metrics.scores import ERRORS, HUNDREDS
 from plume.model.checkpoint import save_weights, state_of
 from plume.train.budget import Spent
 from plume.train.metrics import read_metrics
@@ -19,7 +20,6 @@ from plume.tuning.task import Task
 from plume.tuning.tuned import TunedModel
 
 BEST, BEST_SCORE = Path("train") / "best.safetensors", Path("train") / "best.json"
-_ERRORS, _HUNDREDS = {"mse"}, {"bleu", "chrf"}
 _REHEARSED = 8  # dev examples that are measured before a run begins
 
 
@@ -87,7 +87,7 @@ class Best:
 def _weighed(name: str, value: float) -> float:
     """So that more is better, and 1 the best: an error counts against, and BLEU and chrF go up to 100."""
     metric = name.rpartition(".")[2]
-    return -value if metric in _ERRORS else value / 100 if metric in _HUNDREDS else value
+    return -value if metric in ERRORS else value / 100 if metric in HUNDREDS else value
 
 
 def _held_out(line: Mapping[str, Any]) -> dict[str, float]:
