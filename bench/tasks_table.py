@@ -117,6 +117,8 @@ def gain(one: Set, model: Path, data: Path, *, seed: int, scratch: bool) -> None
     tuned = start_from_options(
         model, task=one.task, train=str(train), dev=str(data / one.name / one.dev), out=folder, seed=seed, from_scratch=scratch, quiet=True
     )
+    if tuned.outcome.stopped_by:
+        raise SystemExit(f"{key} was stopped by {tuned.outcome.stopped_by}: not kept.")
     keep(key, {name: value for name, value in tuned.scores.items() if "/" not in name} | {"seconds": time.time() - began})
     shutil.rmtree(folder.parent)
 

@@ -41,7 +41,7 @@ from plume.train.signals import watched_signals
 class Outcome:
     position: Position
     stopped_by: str | None  # a signal's name, if one ended the run early
-    held_out: dict[str, float]
+    held_out: dict[str, float]  # the last; empty where none of the run's marks was passed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,15 +104,13 @@ class Loop:
                     before, began = budget.progress(position.spent), time.perf_counter()
                     position = self._step(next(steps), position, caught, stopping, began=began)
                     after = budget.progress(position.spent)
-                    if after >= 1 or passed(before, after, settings.measurements) or (stopping and not held_out):
+                    if after >= 1 or passed(before, after, settings.measurements):
                         held_out = self._measure(position.spent)
                     ended = after >= 1 or bool(stopping) or self._enough()
                     if ended or settings.save_every.progress(_since(position.spent, saved)) >= 1:
                         saved = position.spent
                         self._refuse_divergence(position.spent)
                         save_checkpoint(self.folder, self.model, self.optimiser, position, write=self.processes.first, publish=self.publish)
-        if not held_out:  # resumed with nothing left to do: it was written down before
-            held_out = self._take_measure(position.spent)
         return Outcome(position=position, stopped_by=stopping[0] if stopping else None, held_out=held_out)
 
     def _steps(self, position: Position, active: list[int]) -> Iterator[Step]:

@@ -129,12 +129,18 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
         for warning in dict.fromkeys(filter(None, warnings)):
             progress.say(warning)
         shares = label_shares(recipe.kinds, mixture.readers)
+
+        def measure() -> dict[str, float]:
+            return evaluate(model, held_out, wrapped=wrapped, device=processes.device, processes=processes, shares=shares)
+
         loop = Loop(
             settings=settings, plan=plan_of(recipe), model=model, wrapped=wrapped, optimiser=optimiser, mixture=mixture,
-            measure=lambda _: evaluate(model, held_out, wrapped=wrapped, device=processes.device, processes=processes, shares=shares),
+            measure=lambda _: measure(),
             processes=processes, precision=precision, folder=folder, progress=progress, log=log,
         )  # fmt: skip
         outcome = loop.run(position)
+        if not outcome.held_out:  # stopped before the first mark, or resumed with nothing left to do
+            outcome = replace(outcome, held_out=measure())
     if log is not None:
         log.close()
         figures = {"entropy": entropy, "trivial": trivial, "held_out": outcome.held_out}

@@ -173,6 +173,8 @@ def run_prepared(settings: TuneSettings, prepared: list[Prepared], folder: Path,
             processes=processes, precision=choose_precision(settings.precision, processes.device), folder=folder, progress=progress, log=log,
         )  # fmt: skip
         outcome = loop.run(position)
+    if not best.history:  # stopped before the first mark: not written down, so that a run which goes on is as one that was never stopped
+        best.measure(outcome.position.spent)
     scores: dict[str, Any] = read_json(folder / BEST_SCORE, "the run keeps its best measurement there")
     if log is not None:
         log.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import signal
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -116,6 +117,32 @@ def test_a_killed_run_goes_on_to_the_same_bits(mode: str, model: Path, table: An
     assert read_json(tmp_path / "whole" / "train" / "best.json", "") == read_json(tmp_path / "cut" / "train" / "best.json", "")
     measured = [[line["step"] for line in read_metrics(tmp_path / name) if "held_out/accuracy" in line] for name in ("whole", "cut")]
     assert measured[0] == measured[1] == [6, 12, 18, 24, 30]
+
+
+def test_told_to_stop_between_two_measurements_it_goes_on_as_if_it_had_not(
+    model: Path, table: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train, dev = table(80), table(40, seed=1)
+    options: dict[str, Any] = {"epochs": 3.0, "patience": 99, "rate": 3e-4}
+    tune(model, tmp_path / "whole", train, dev, **options)
+    step = loops.Loop._step
+
+    def told(self: Any, given: Any, position: Any, *rest: Any, **more: Any) -> Any:
+        if position.spent.steps in (3, 14):
+            signal.raise_signal(signal.SIGTERM)
+        return step(self, given, position, *rest, **more)
+
+    monkeypatch.setattr(loops.Loop, "_step", told)
+    first = tune(model, tmp_path / "cut", train, dev, **options)
+    assert first.outcome.position.spent.steps == 4 and plume.load(tmp_path / "cut").evaluate(dev).scores["accuracy"] == first.scores["accuracy"]
+    assert resume(tmp_path / "cut", quiet=True).outcome.position.spent.steps == 15
+    assert resume(tmp_path / "cut", quiet=True).outcome.stopped_by is None
+    whole, cut = (
+        [read_json(tmp_path / name / "train" / "best.json", "")]
+        + [(line["step"], line["held_out/accuracy"]) for line in read_metrics(tmp_path / name) if "held_out/accuracy" in line]
+        for name in ("whole", "cut")
+    )
+    assert whole == cut
 
 
 def test_resuming_on_changed_files_is_refused(model: Path, table: Any, tmp_path: Path) -> None:
