@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from plume.comparing.sizes import cores
+
 Start = Callable[..., "subprocess.Popen[str]"]
 BUDGET = 6000  # tokens
 SMALL = (
@@ -114,8 +116,12 @@ def test_the_budget_is_the_same_for_all(whole: Path) -> None:
 
 def test_the_overhead_is_counted(whole: Path) -> None:
     costs = results(whole)["costs"]
-    assert costs["total"] == pytest.approx(costs["pretraining"] + costs["tuning"] + costs["evaluating"] + costs["overhead"])
-    assert min(costs["pretraining"], costs["tuning"], costs["evaluating"]) > 0
+    states = [json.loads(path.read_text()) for path in (whole / "state").glob("*-*.json")]
+    for what in ("pretraining", "tuning", "evaluating"):
+        assert costs[what] == pytest.approx(sum(state["seconds"].get(what, 0.0) for state in states)) and costs[what] > 0
+    assert costs["total"] <= costs["offered"] <= cores() * costs["total"]
+    assert costs["overhead"] == pytest.approx(costs["offered"] - costs["pretraining"] - costs["tuning"] - costs["evaluating"])
+    assert costs["overhead"] > 0
 
 
 def test_the_commands_of_the_report_give_the_same_models(whole: Path, files: Path, start: Start, tmp_path: Path) -> None:

@@ -41,7 +41,9 @@ def run(
     static: Annotated[str | None, typer.Option(help="The word vectors to stand beside the networks.  [default: fasttext]")] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", help="Every network's pre-training: training.length=64 …")] = None,
     tune: Annotated[list[str] | None, typer.Option(help="Every tuning: epochs=3, batch=16, rate=5e-4 …")] = None,
-    threads: Annotated[int | None, typer.Option(help="Of every run.  [default: all cores]")] = None,
+    threads: Annotated[
+        int | None, typer.Option(help="Of every run; as many runs at a time as there are cores for.  [default: all cores]")
+    ] = None,
     probes: Annotated[bool | None, typer.Option(help="Ask every layer of every model what it knows.  [default: yes]")] = None,
     engine: Annotated[str, typer.Option(help="Where runs are done: local, or ray.")] = "local",
     address: Annotated[str | None, typer.Option(help="Of a Ray that is running: auto, or host:port.")] = None,
@@ -65,7 +67,10 @@ def run(
     folder = out or (study if study is not None and study.is_dir() else Path("study"))
     if plan:
         with tempfile.TemporaryDirectory() as scratch:  # for the files that plume brings: a plan leaves nothing behind
-            _print_plan(prepare(_study(study, task, chosen, Path(scratch), language=language, resume=resume), quiet=quiet))
+            found = _study(study, task, chosen, folder if resume else Path(scratch), language=language, resume=resume)
+            where = make_engine(engine, address, threads=found.threads)
+            where.close()
+            _print_plan(prepare(found, slots=where.slots, quiet=quiet))
         return
     found = _study(study, task, chosen, folder, language=language, resume=resume)
 
@@ -138,9 +143,10 @@ def _print_plan(prepared: Prepared) -> None:
         for task, reason in line.cannot.items():
             console.print(f"{line.entrant} cannot {f'do {task}' if task else 'be pre-trained'}: {reason}")
     study = prepared.study
+    several = f", {plan.slots} at a time" if plan.slots > 1 else ""
     console.print(
-        f"{plan.cells} runs: {len(plan.lines)} models × {study.seeds} seeds, {study.budget} of pre-training each, tasks "
-        f"{', '.join(task.name for task in study.tasks)}.\nAbout {duration(plan.total)} in all, {plan.memory / 2**20:,.0f} MB of memory at a time, "
+        f"{plan.cells} runs{several}: {len(plan.lines)} models × {study.seeds} seeds, {study.budget} of pre-training each, tasks "
+        f"{', '.join(task.name for task in study.tasks)}.\nAbout {duration(plan.left())} in all, {plan.memory / 2**20:,.0f} MB of memory at a time, "
         f"{plan.disk / 2**20:,.0f} MB on disk (word vectors not counted)."
     )
 

@@ -86,8 +86,8 @@ class Board:
     def _left(self, progress: Progress, now: float) -> str:
         if self._plan is None:
             return ""
-        left = sum(seconds for key, seconds in self._plan.seconds.items() if key not in progress.states)
-        left -= sum(min(now - begun, self._plan.seconds.get(key, 0.0)) for key, begun in self._began.items())
+        begun = sum(min(now - begun, self._plan.seconds.get(key, 0.0)) for key, begun in self._began.items())
+        left = self._plan.left(progress.states) - begun / self._plan.slots
         return f", about {duration(max(left, 0.0))} left"
 
 

@@ -16,8 +16,10 @@ from plume.comparing.entrants import Entrant
 from plume.comparing.grid import Cell, Kind
 from plume.comparing.recommend import recommend, standings
 from plume.comparing.records import model_record, pretrain_record, score_record
+from plume.comparing.resampling import Resampled, resample
 from plume.comparing.results import Comparison, Costs, Disagreement, Probe, Results, Status, Summary, TaskRecord
 from plume.comparing.row_scores import RowScores, row_scores
+from plume.comparing.run import Clock
 from plume.comparing.sizes import machine, versions
 from plume.comparing.statistics import compare_all, summaries
 from plume.comparing.study import Study, StudyTask
@@ -38,10 +40,11 @@ class _Scored:
     examples: list[Example]
     predictions: dict[str, dict[int, list[Prediction]]]
     rows: dict[str, dict[int, RowScores]]
+    resampled: dict[str, Resampled]
 
 
 def collect(
-    folder: Path, study: Study, entrants: Sequence[Entrant], cells: Sequence[Cell], states: Mapping[str, dict[str, Any]], *, seconds: float
+    folder: Path, study: Study, entrants: Sequence[Entrant], cells: Sequence[Cell], states: Mapping[str, dict[str, Any]], clock: Clock
 ) -> Results:
     tasks = [_scored(folder, one, cells, states) for one in study.tasks]
     records = tuple(one.record for one in tasks)
@@ -79,8 +82,8 @@ def collect(
         disagreements=tuple(found for one in tasks for found in _divided(one)),
         probes=tuple(probes),
         standings=tuple(standings(records, models, scores, pretraining, rows)),
-        recommendation=recommend(records, models, scores, pretraining, rows),
-        costs=_costs(states, seconds),
+        recommendation=recommend(records, models, scores, pretraining, rows, {one.record.name: one.resampled for one in tasks}),
+        costs=_costs(states, clock),
     )
 
 
@@ -119,7 +122,7 @@ def _scored(folder: Path, one: StudyTask, cells: Sequence[Cell], states: Mapping
         best=100.0 if task.metric in HUNDREDS else 1.0, note=one.note,
     )  # fmt: skip
     rows = {model: {seed: row_scores(task, examples, found) for seed, found in by_seed.items()} for model, by_seed in predictions.items()}
-    return _Scored(record=record, task=task, examples=examples, predictions=predictions, rows=rows)
+    return _Scored(record=record, task=task, examples=examples, predictions=predictions, rows=rows, resampled=resample(one.name, rows))
 
 
 def _read(path: Path) -> list[Prediction]:
@@ -127,7 +130,7 @@ def _read(path: Path) -> list[Prediction]:
 
 
 def _compared(one: _Scored) -> tuple[list[Comparison], list[Summary]]:
-    found = compare_all(one.record.name, one.rows)
+    found = compare_all(one.record.name, one.resampled)
     return found, summaries(one.record.name, one.rows, found)
 
 
@@ -138,8 +141,8 @@ def _divided(one: _Scored) -> list[Disagreement]:
     return [replace(row, task=one.record.name) for row in found]
 
 
-def _costs(states: Mapping[str, dict[str, Any]], seconds: float) -> Costs:
+def _costs(states: Mapping[str, dict[str, Any]], clock: Clock) -> Costs:
     spent = {
         what: sum(state.get("seconds", {}).get(what, 0.0) for state in states.values()) for what in ("pretraining", "tuning", "evaluating")
     }
-    return Costs(total=seconds, **spent)
+    return Costs(total=clock.seconds, offered=clock.offered, **spent)

@@ -10,7 +10,8 @@ from rich.console import Console
 
 from plume.comparing.board import Board
 from plume.comparing.collect import collect
-from plume.comparing.engine import Engine, Local
+from plume.comparing.engine import Engine
+from plume.comparing.engines import make_engine
 from plume.comparing.entrants import Entrant, entrants
 from plume.comparing.grid import Cell, grid
 from plume.comparing.plan import Plan, make_plan
@@ -44,7 +45,7 @@ class Compared:
     stopped_by: str | None  # a signal's name, if one ended the study early; the results are then of what is there
 
 
-def prepare(study: Study, *, quiet: bool = False) -> Prepared:
+def prepare(study: Study, *, slots: int, quiet: bool = False) -> Prepared:
     """Read every file, try every model on every task, and count: nothing is written, and what cannot work says so."""
     found = entrants(study)
     console = Console(stderr=True, quiet=quiet)
@@ -54,7 +55,7 @@ def prepare(study: Study, *, quiet: bool = False) -> Prepared:
         rehearsals = rehearse_all(study, found, looks)
     refuse_small_budget(study.budget, rehearsals)
     cells = grid(study, found)
-    plan = make_plan(study, found, cells, looks, rehearsals)
+    plan = make_plan(study, found, cells, looks, rehearsals, slots=slots)
     return Prepared(study=study, entrants=found, cells=cells, looks=looks, rehearsals=rehearsals, plan=plan)
 
 
@@ -69,10 +70,11 @@ def compare(
 ) -> Compared | None:
     """Run the study into `folder`, or go on with it there; None: `agree`, told the plan and the seconds that are left of it, would not."""
     check_folder(folder, study, resume=resume)
+    engine = engine or make_engine("local", threads=study.threads)
     clock = Clock(folder)
-    prepared = prepare(study, quiet=quiet)
+    prepared = prepare(study, slots=engine.slots, quiet=quiet)
     ended = read_states(folder, prepared.cells)
-    if not agree(prepared, sum(seconds for key, seconds in prepared.plan.seconds.items() if key not in ended)):
+    if not agree(prepared, prepared.plan.left(ended)):
         return None
     with locked(folder):
         claim_folder(folder, study)
@@ -80,13 +82,12 @@ def compare(
         reasons = {(one.entrant, task): reason for one in prepared.rehearsals for task, reason in one.cannot.items()}
         mark_cannot(folder, prepared.cells, reasons)
         metrics = {look.name: look.task.metric for look in prepared.looks}
-        engine = engine or Local()
         try:
             with Board(study, prepared.entrants, metrics, prepared.plan, quiet=quiet) as board:
                 stopped = run_cells(folder, prepared.cells, engine, clock=clock, show=board.show)
         finally:
             engine.close()
-        results = gather(folder, study, prepared.entrants, prepared.cells, seconds=clock.tick())
+        results = gather(folder, study, prepared.entrants, prepared.cells, clock)
         return Compared(folder=folder, results=results, stopped_by=stopped)
 
 
@@ -99,10 +100,11 @@ def finished(folder: Path) -> Results | None:
     states = read_states(folder, cells)
     if any(cell.key not in states for cell in cells):
         return None
-    return gather(folder, study, found, cells, seconds=Clock(folder).tick())
+    return gather(folder, study, found, cells, Clock(folder))
 
 
-def gather(folder: Path, study: Study, found: list[Entrant], cells: list[Cell], *, seconds: float) -> Results:
-    results = collect(folder, study, found, cells, read_states(folder, cells), seconds=seconds)
+def gather(folder: Path, study: Study, found: list[Entrant], cells: list[Cell], clock: Clock) -> Results:
+    clock.tick()
+    results = collect(folder, study, found, cells, read_states(folder, cells), clock)
     results.save(folder)
     return results

@@ -1,4 +1,4 @@
-"""Where cells are run: here, one after the other, each in a process of its own."""
+"""Where cells are run: here, each in a process of its own."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class Engine(Protocol):
 class Local:
     """A process for each cell: what one does to memory, threads or itself is gone with it."""
 
-    slots = 1
-
-    def __init__(self) -> None:
+    def __init__(self, slots: int = 1) -> None:
+        self.slots = slots
         self._context = fork_server()
-        self._pool = ThreadPoolExecutor(1)
-        self._running: BaseProcess | None = None
+        self._pool = ThreadPoolExecutor(slots)
+        self._starting = threading.Lock()
+        self._running: set[BaseProcess] = set()
 
     def submit(self, folder: Path, cell: Cell) -> Future[State]:
         return self._pool.submit(self._run, folder, cell)
@@ -46,18 +46,18 @@ class Local:
     def _run(self, folder: Path, cell: Cell) -> None:
         alive, theirs = self._context.Pipe()
         process = self._context.Process(target=_child, args=(theirs, folder, cell))
-        with hidden_main():
+        with self._starting, hidden_main():
             process.start()
         theirs.close()
-        self._running = process
+        self._running.add(process)
         process.join()
-        self._running = None
+        self._running.remove(process)
         alive.close()
         if process.exitcode:
             raise ChildProcessError(_ended(process.exitcode))
 
     def stop(self) -> None:
-        if (process := self._running) is not None:
+        for process in tuple(self._running):
             process.terminate()  # SIGTERM: the run saves itself and ends
 
     def close(self) -> None:

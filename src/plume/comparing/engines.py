@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from plume.comparing.engine import Engine, Local
+from plume.comparing.sizes import cores
 from plume.core.errors import PlumeError
 
 
 def make_engine(name: str, address: str | None = None, *, threads: int = 1) -> Engine:
-    """`local`, or `ray` with the address of one that is running."""
+    """`local`, or `ray` with the address of one that is running. Each takes as many cells at a time as there are cores for."""
     if name == "local":
         if address is not None:
             raise PlumeError("--address is of a Ray that is running: add --engine ray.")
-        return Local()
+        return Local(max(cores() // threads, 1))
     if name == "ray":
         from plume.comparing.ray_engine import Ray
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from plume.comparing.entrants import Entrant
@@ -38,14 +38,16 @@ class Plan:
     lines: tuple[Planned, ...]
     cells: int
     seconds: dict[str, float]  # by cell key, expected
+    slots: int = 1  # cells at a time
 
-    @property
-    def total(self) -> float:
-        return sum(self.seconds.values())
+    def left(self, ended: Container[str] = ()) -> float:
+        """Seconds of wall time, without the cells that have ended."""
+        return sum(seconds for key, seconds in self.seconds.items() if key not in ended) / self.slots
 
     @property
     def memory(self) -> int:
-        return max(line.memory for line in self.lines)
+        """At a time."""
+        return sum(sorted((line.memory for line in self.lines), reverse=True)[: self.slots])
 
     @property
     def disk(self) -> int:
@@ -53,7 +55,7 @@ class Plan:
 
 
 def make_plan(
-    study: Study, entrants: Sequence[Entrant], cells: Sequence[Cell], looks: Sequence[Look], rehearsals: Sequence[Rehearsal]
+    study: Study, entrants: Sequence[Entrant], cells: Sequence[Cell], looks: Sequence[Look], rehearsals: Sequence[Rehearsal], *, slots: int
 ) -> Plan:
     rehearsed = {one.entrant: one for one in rehearsals}
     sizes = {look.name: look for look in looks}
@@ -65,7 +67,7 @@ def make_plan(
         entrant = next(one for one in entrants if one.name == cell.entrant)
         seconds[cell.key] = _FIXED[cell.kind] + _expected(study, entrant, cell, found, sizes)
     lines = [_line(one, rehearsed[one.name], cells, seconds) for one in entrants]
-    return Plan(lines=tuple(lines), cells=len(seconds), seconds=seconds)
+    return Plan(lines=tuple(lines), cells=len(seconds), seconds=seconds, slots=slots)
 
 
 def _expected(study: Study, entrant: Entrant, cell: Cell, found: Rehearsal, sizes: dict[str, Look]) -> float:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from plume.comparing.resampling import Resampled, Scores, resample
+from plume.comparing.resampling import Resampled, Scores
 from plume.comparing.results import (
     Comparison,
     Control,
@@ -21,12 +21,12 @@ from plume.comparing.results import (
     TaskRecord,
     Verdict,
 )
-from plume.comparing.statistics import RESAMPLES, alike, compare_resampled, interval
+from plume.comparing.statistics import alike, compare_all, interval
 
 _AS_FAST = 0.9  # timings of the same network differ by some percent
 
 RowsByTask = Mapping[str, Scores]  # task → model → seed
-Tables = Mapping[str, Mapping[str, Resampled]]  # task → model; as shares of the best score that there is
+Tables = Mapping[str, Mapping[str, Resampled]]  # task → model
 
 
 def standings(
@@ -49,19 +49,17 @@ def recommend(
     scores: Sequence[ScoreRecord],
     pretraining: Sequence[PretrainRecord],
     row_scores: RowsByTask,
-    *,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
+    resampled: Tables,
 ) -> Recommendation | None:
     """None: nothing was scored. A control may be the one: then pre-training did not pay here."""
     ranked = {one.model: one for one in standings(tasks, models, scores, pretraining, row_scores)}
     names = _candidates(list(ranked), tasks, row_scores)
     if not names:
         return None
-    tables = _tables(tasks, row_scores, resamples=resamples, seed=seed)
+    tables = {task.name: _shares(resampled[task.name], task.best) for task in tasks}
     over = _tasks_of(names[0], tasks, row_scores)
     quality = _quality(names, over, tables)
-    comparisons = compare_resampled("", quality)
+    comparisons = compare_all("", quality)
     best = max(quality, key=lambda name: quality[name].mean)
     group = alike(best, comparisons)
     # The fastest; of those that are as fast but for the jitter of timing, the better. A control only where nothing else is as fast.
@@ -80,7 +78,7 @@ def recommend(
         if other in quality:
             return _better(model, other, comparisons)
         both = [task for task in over if other in tables[task]]  # it lacks some: what both have decides
-        return _better(model, other, compare_resampled("", _quality([model, other], both, tables))) if both else None
+        return _better(model, other, compare_all("", _quality([model, other], both, tables))) if both else None
 
     return Recommendation(
         model=model,
@@ -138,16 +136,11 @@ def _candidates(names: Sequence[str], tasks: Sequence[TaskRecord], row_scores: R
     return [name for name, some in held.items() if some == most]
 
 
-def _tables(tasks: Sequence[TaskRecord], row_scores: RowsByTask, *, resamples: int, seed: int) -> dict[str, dict[str, Resampled]]:
-    """Each task's rows are drawn for themselves."""
-    tables = {}
-    for task in tasks:
-        found = resample(task.name, row_scores.get(task.name, {}), resamples=resamples, seed=seed)
-        tables[task.name] = {
-            model: Resampled(rows=one.rows, seeds=one.seeds, scores=one.scores / task.best, draws=one.draws / task.best)
-            for model, one in found.items()
-        }
-    return tables
+def _shares(table: Mapping[str, Resampled], best: float) -> dict[str, Resampled]:
+    """Of the best score that there is."""
+    return {
+        model: Resampled(rows=one.rows, seeds=one.seeds, scores=one.scores / best, draws=one.draws / best) for model, one in table.items()
+    }
 
 
 def _quality(names: Sequence[str], tasks: Sequence[str], tables: Tables) -> dict[str, Resampled]:

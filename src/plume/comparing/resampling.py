@@ -12,6 +12,7 @@ from plume.comparing.row_measures import Floats, RowScores
 from plume.core.errors import PlumeError
 from plume.core.seeds import Draws
 
+RESAMPLES = 2000
 _AT_ONCE = 1 << 22  # weights: bounds the memory
 Scores = Mapping[str, Mapping[int, RowScores]]  # by model and seed
 
@@ -30,7 +31,7 @@ class Resampled:
         return float(self.scores.mean())
 
 
-def resample(task: str, scores: Scores, *, resamples: int, seed: int) -> dict[str, Resampled]:
+def resample(task: str, scores: Scores, *, resamples: int = RESAMPLES, seed: int = 0) -> dict[str, Resampled]:
     """Models without a score are left out. Tasks have draws of their own, as their rows have nothing to do with each other."""
     measured = {model: dict(sorted(by_seed.items())) for model, by_seed in scores.items() if by_seed}
     rows = _rows(task, measured)

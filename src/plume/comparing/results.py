@@ -206,16 +206,17 @@ class Recommendation:
 
 @dataclass(frozen=True, kw_only=True)
 class Costs:
-    """Seconds of wall time."""
+    """Seconds: of wall time, and of all runs that there was room for at a time, which is what the others are parts of."""
 
     total: float
+    offered: float
     pretraining: float
     tuning: float
     evaluating: float  # scoring, timing and probing
 
     @property
     def overhead(self) -> float:
-        return max(self.total - self.pretraining - self.tuning - self.evaluating, 0.0)
+        return max(self.offered - self.pretraining - self.tuning - self.evaluating, 0.0)
 
 
 @dataclass(frozen=True, kw_only=True)

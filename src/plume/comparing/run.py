@@ -98,7 +98,7 @@ def run_cells(folder: Path, cells: Sequence[Cell], engine: Engine, *, clock: Clo
             for cell in [] if caught else _ready(cells, states, running, engine.slots):
                 cell.state(folder).unlink(missing_ok=True)
                 running[engine.submit(folder, cell)] = cell
-            clock.tick()
+            clock.tick(engine.slots)
             show(Progress(states=states, running=tuple(running.values()), cells=tuple(cells)))
             if not running:
                 break
@@ -154,17 +154,19 @@ def mark_cannot(folder: Path, cells: Sequence[Cell], reasons: dict[tuple[str, st
 
 
 class Clock:
-    """Wall time over all sittings, kept on disk: what a kill takes away is a second of it at most."""
+    """Time over all sittings, kept on disk: what a kill takes away is a second of it at most."""
 
     def __init__(self, folder: Path) -> None:
         self._path, self._last, self._saved = folder / _CLOCK, time.monotonic(), 0.0
-        self._spent = float(read_json(self._path, "the study's clock")["seconds"]) if self._path.exists() else 0.0
+        kept = read_json(self._path, "the study's clock") if self._path.exists() else {}
+        self.seconds = float(kept.get("seconds", 0.0))
+        self.offered = float(kept.get("offered", 0.0))  # as many times over as there was room for runs
 
-    def tick(self) -> float:
-        """Seconds so far."""
+    def tick(self, slots: int = 1) -> None:
         now = time.monotonic()
-        self._spent, self._last = self._spent + now - self._last, now
-        if self._spent - self._saved > 1:
-            write_json(self._path, {"seconds": self._spent})
-            self._saved = self._spent
-        return self._spent
+        passed, self._last = now - self._last, now
+        self.seconds += passed
+        self.offered += passed * slots
+        if self.seconds - self._saved > 1:
+            write_json(self._path, {"seconds": self.seconds, "offered": self.offered})
+            self._saved = self.seconds

@@ -23,13 +23,12 @@ from itertools import combinations
 import numpy as np
 
 from plume.comparing.pair_noise import Noise, noise_between
-from plume.comparing.resampling import Resampled, Scores, resample
+from plume.comparing.resampling import Resampled, Scores
 from plume.comparing.results import Comparison, Summary, Verdict
 from plume.comparing.seed_noise import seed_spreads
 from plume.metrics.scores import confidence_interval
 
 LEVEL = 0.05
-RESAMPLES = 2000
 _MOST_SEEDS = 10_000  # more are as good as none
 
 
@@ -43,13 +42,8 @@ def interval(values: Sequence[float]) -> tuple[float, float] | None:
     return None if math.isnan(half) else (mean - half, mean + half)
 
 
-def compare_all(task: str, scores: Scores, *, resamples: int = RESAMPLES, seed: int = 0) -> list[Comparison]:
-    """Every pair of models that have a score, in their order."""
-    return compare_resampled(task, resample(task, scores, resamples=resamples, seed=seed))
-
-
-def compare_resampled(task: str, table: Mapping[str, Resampled]) -> list[Comparison]:
-    """The same of scores that were resampled before, whatever they are scores of."""
+def compare_all(task: str, table: Mapping[str, Resampled]) -> list[Comparison]:
+    """Every pair of models, in their order."""
     pairs = list(combinations(table, 2))
     spreads = seed_spreads({model: one.scores for model, one in table.items()})
     noise = [noise_between(table[one], table[other], None if spreads is None else (spreads[one], spreads[other])) for one, other in pairs]
@@ -132,21 +126,3 @@ def alike(model: str, comparisons: Sequence[Comparison]) -> set[str]:
     """The model, and all that cannot be told apart from it."""
     same = [{one.first, one.second} for one in comparisons if one.verdict is Verdict.SAME]
     return {model}.union(*(pair for pair in same if model in pair))
-
-
-def sentence(comparison: Comparison, *, best: float = 1.0) -> str:
-    """In English; `best` is the highest score there is, of which a point is a hundredth."""
-    one = comparison
-    seeds = f"{one.seeds} seed{'' if one.seeds == 1 else 's'}"
-    if one.verdict is Verdict.SAME:
-        begin = f"{one.first} and {one.second} cannot be told apart with {seeds}"
-        if one.seeds == 1:
-            return f"{begin}."
-        if one.more_seeds is None:
-            return f"{begin}; more test rows would be needed, not more seeds."
-        return f"{begin}; about {one.more_seeds:,} more would be needed."
-    ends = (one.low, one.high) if one.verdict is Verdict.FIRST else (-one.high, -one.low)
-    better, worse = (one.first, one.second) if one.verdict is Verdict.FIRST else (one.second, one.first)
-    by, low, high = (f"{100 * value / best:.1f}" for value in (abs(one.difference), *ends))
-    caveat = " With one seed, another run of either may turn that round." if one.seeds == 1 else ""
-    return f"{better} is better than {worse} by {by} points (95% from {low} to {high}).{caveat}"

@@ -83,6 +83,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "evaluating": ("scoring, timing, probing", "评分、测速、探针"),
     "overhead": ("all else (overhead)", "其余（额外开销）"),
     "total": ("total", "合计"),
+    "wall_time": ("passed meanwhile, with several runs at a time", "其间实际经过（多个运行同时进行）"),
     # sections
     "recommendation": ("Recommendation", "推荐"),
     "overall": ("All models", "全部模型"),

@@ -91,6 +91,7 @@ class Loop:
         self.wrapped = wrapped
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=precision is Precision.FP16)
         self._last_loss = torch.zeros(())
+        self._parameters = list(model.parameters())
 
     def run(self, position: Position) -> Outcome:
         settings, budget = self.settings, self.settings.budget
@@ -131,7 +132,7 @@ class Loop:
 
     def _step(self, step: Step, position: Position, caught: list[str], stopping: list[str], *, began: float) -> Position:
         spent = position.spent
-        torch.manual_seed(_step_seed(self.settings.seed, spent.steps, self.processes.rank))
+        self._seed(_step_seed(self.settings.seed, spent.steps, self.processes.rank))
         progress = self.settings.budget.progress(spent)
         rate = self.training.peak * self.training.schedule.factor(progress)
         set_rate(self.optimiser, rate, progress)
@@ -143,7 +144,7 @@ class Loop:
         sums = self._gradients(step.batches, scale)
         self.scaler.unscale_(self.optimiser)
         limit = self.training.clip or float("inf")
-        norm = nn.utils.clip_grad_norm_(self.model.parameters(), limit)
+        norm = nn.utils.clip_grad_norm_(self._parameters, limit)
         self.scaler.step(self.optimiser)
         self.scaler.update()
         self.optimiser.zero_grad(set_to_none=True)
@@ -155,6 +156,13 @@ class Loop:
         if self.processes.size == 1 and not stopping:
             stopping += caught[:1]  # alone, there is no one to agree with
         return Position(spent=spent, cursors=step.following)
+
+    def _seed(self, seed: int) -> None:
+        """Not torch.manual_seed: on a machine without a GPU that keeps a stack trace of every call, for a GPU that may yet come."""
+        if self.device.type == "cpu":
+            torch.default_generator.manual_seed(seed)
+        else:
+            torch.manual_seed(seed)
 
     def _exchange(
         self, batches: tuple[Batch, ...], spent: Spent, caught: list[str], stopping: list[str]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from plume.comparing.recommend import recommend, standings
+from plume.comparing.resampling import resample
 from plume.comparing.results import Control, ModelRecord, PretrainRecord, Recommendation, ScoreRecord, Speed, Standing, Status, TaskRecord
 from plume.comparing.row_measures import RowScores, mean_of
 from plume.comparing.statistics import interval
@@ -44,7 +45,8 @@ class Study:
         return {one.model: one for one in standings(self.tasks, self.models, self.scores, self.pretraining, self.rows)}
 
     def recommend(self) -> Recommendation | None:
-        return recommend(self.tasks, self.models, self.scores, self.pretraining, self.rows, resamples=400)
+        resampled = {task.name: resample(task.name, self.rows.get(task.name, {}), resamples=400) for task in self.tasks}
+        return recommend(self.tasks, self.models, self.scores, self.pretraining, self.rows, resampled)
 
 
 def _task(name: str, best: float) -> TaskRecord:

@@ -120,8 +120,10 @@ def test_the_clock_goes_on_over_sittings(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("plume.comparing.run.time.monotonic", lambda: now[0])
     clock = Clock(tmp_path)
     now[0] = 107.0
-    assert clock.tick() == 7.0
+    clock.tick(2)
+    assert (clock.seconds, clock.offered) == (7.0, 14.0)
     now[0] = 500.0
     later = Clock(tmp_path)
     now[0] = 503.0
-    assert later.tick() == 10.0
+    later.tick()
+    assert (later.seconds, later.offered) == (10.0, 17.0)

@@ -11,15 +11,19 @@ from scipy.stats import norm, t
 
 from plume.comparing import resampling
 from plume.comparing.pair_noise import Noise
-from plume.comparing.resampling import Resampled, resample
+from plume.comparing.resampling import RESAMPLES, Resampled, Scores, resample
 from plume.comparing.results import Comparison, Verdict
 from plume.comparing.row_measures import RowScores, mean_of
 from plume.comparing.seed_noise import freedom_of_pair, seed_spreads
-from plume.comparing.statistics import LEVEL, compare_all, compare_resampled, holm, interval, more_seeds, sentence, summaries
+from plume.comparing.statistics import LEVEL, compare_all, holm, interval, more_seeds, summaries
 from plume.core.errors import PlumeError
 
 Study = dict[str, dict[int, RowScores]]
 _DRAWS = 200  # resamples: enough for a variance
+
+
+def compared(task: str, scores: Scores, *, resamples: int = RESAMPLES, seed: int = 0) -> list[Comparison]:
+    return compare_all(task, resample(task, scores, resamples=resamples, seed=seed))
 
 
 def simulate(
@@ -46,7 +50,7 @@ def simulate(
 def told_apart(studies: int, *, seed: int = 1, **options: float) -> float:
     """The share of studies in which some pair is told apart."""
     chance = np.random.default_rng(seed)
-    found = [compare_all("task", simulate(chance, **options), resamples=_DRAWS, seed=number) for number in range(studies)]  # type: ignore[arg-type]
+    found = [compared("task", simulate(chance, **options), resamples=_DRAWS, seed=number) for number in range(studies)]  # type: ignore[arg-type]
     return float(np.mean([any(one.verdict is not Verdict.SAME for one in some) for some in found]))
 
 
@@ -81,14 +85,14 @@ def test_real_differences_are_found() -> None:
 
 def test_the_interval_holds_the_true_difference() -> None:
     chance = np.random.default_rng(2)
-    found = [compare_all("task", simulate(chance, noise=0.02, gain=0.05), resamples=_DRAWS, seed=number)[0] for number in range(300)]
+    found = [compared("task", simulate(chance, noise=0.02, gain=0.05), resamples=_DRAWS, seed=number)[0] for number in range(300)]
     assert 0.925 <= np.mean([one.low <= 0.05 <= one.high for one in found]) <= 0.99
 
 
 def test_one_seed_is_the_paired_test_of_rows() -> None:
     chance = np.random.default_rng(0)
     first, second = chance.random(400) < 0.8, chance.random(400) < 0.7
-    (one,) = compare_all("task", {"a": {0: mean_of(first)}, "b": {0: mean_of(second)}}, resamples=20_000)
+    (one,) = compared("task", {"a": {0: mean_of(first)}, "b": {0: mean_of(second)}}, resamples=20_000)
     each = first.astype(float) - second
     error = each.std(ddof=1) / math.sqrt(400)
     assert one.difference == pytest.approx(each.mean())
@@ -100,7 +104,7 @@ def test_one_seed_is_the_paired_test_of_rows() -> None:
 def test_seeds_widen_the_interval() -> None:
     """Rows that say the same whatever is drawn: all the noise is of seeds, and is Student's."""
     table = {"a": _table([0.80, 0.84, 0.82]), "b": _table([0.70, 0.72, 0.74])}
-    (one,) = compare_resampled("task", table)
+    (one,) = compare_all("task", table)
     error = math.sqrt(2 * 0.0004 / 3)  # both have a deviation of 0.02
     assert one.difference == pytest.approx(0.10)
     assert (one.low, one.high) == pytest.approx((0.1 - t.ppf(0.975, 4) * error, 0.1 + t.ppf(0.975, 4) * error))
@@ -113,7 +117,7 @@ def test_seeds_that_agree_by_chance_do_not_hide_the_noise_of_rows() -> None:
     study = {
         name: {seed: mean_of(chance.permutation(np.arange(400) < right)) for seed in range(3)} for name, right in (("a", 300), ("b", 290))
     }
-    (one,) = compare_all("task", study)
+    (one,) = compared("task", study)
     means = [np.mean([run.statistics[:, 0] for run in runs.values()], axis=0) for runs in study.values()]
     error = (means[0] - means[1]).std(ddof=1) / 20  # with just these runs, which all score alike
     assert (one.high - one.low) / 2 == pytest.approx(t.ppf(0.975, 399) * error, rel=0.05)
@@ -122,7 +126,7 @@ def test_seeds_that_agree_by_chance_do_not_hide_the_noise_of_rows() -> None:
 def test_more_seeds_are_asked_for_where_there_are_more_pairs() -> None:
     values = {"a": [0.80, 0.84, 0.82], "b": [0.79, 0.83, 0.81]} | {f"m{number}": [0.5, 0.54, 0.52] for number in range(8)}
     table = {name: _table(some) for name, some in values.items()}
-    found = compare_resampled("task", table)
+    found = compare_all("task", table)
     place = next(number for number, one in enumerate(found) if {one.first, one.second} == {"a", "b"})
     same = sum(one.difference == 0 for one in found)  # 28 pairs of equals, behind which Holm's factor for this pair is 29
     noise = Noise(rows=0, row_freedom=999, seeds=8e-4 / 3, seed_freedom=20, one_seed=8e-4)
@@ -132,7 +136,7 @@ def test_more_seeds_are_asked_for_where_there_are_more_pairs() -> None:
 
 def test_the_order_of_models_does_not_matter() -> None:
     study = simulate(np.random.default_rng(3), noise=0.02, gain=0.1)
-    (one,), (other,) = compare_all("task", study), compare_all("task", dict(reversed(study.items())))
+    (one,), (other,) = compared("task", study), compared("task", dict(reversed(study.items())))
     assert (other.difference, other.low, other.high) == pytest.approx((-one.difference, -one.high, -one.low))
     assert other.p == pytest.approx(one.p)
     assert (one.verdict, other.verdict) == (Verdict.FIRST, Verdict.SECOND)
@@ -140,40 +144,40 @@ def test_the_order_of_models_does_not_matter() -> None:
 
 def test_equal_answers_and_opposite_ones() -> None:
     rows = mean_of(np.arange(50) % 3 > 0)
-    (one,) = compare_all("task", {"a": {0: rows, 1: rows}, "b": {0: rows, 1: rows}})
+    (one,) = compared("task", {"a": {0: rows, 1: rows}, "b": {0: rows, 1: rows}})
     assert (one.difference, one.low, one.high, one.p, one.verdict, one.more_seeds) == (0, 0, 0, 1, Verdict.SAME, None)
     right, wrong = mean_of(np.ones(50)), mean_of(np.zeros(50))
-    (one,) = compare_all("task", {"a": {0: right}, "b": {0: wrong}})
+    (one,) = compared("task", {"a": {0: right}, "b": {0: wrong}})
     assert 0 < one.p < 1e-6 and one.verdict is Verdict.FIRST
     right, wrong = mean_of(np.ones(4)), mean_of(np.zeros(4))
-    (one,) = compare_all("task", {"a": {0: right}, "b": {0: wrong}})
+    (one,) = compared("task", {"a": {0: right}, "b": {0: wrong}})
     assert one.verdict is Verdict.SAME  # four rows are not enough for anything
 
 
 def test_models_without_a_score_are_left_out_and_other_rows_refused() -> None:
     rows = mean_of(np.arange(9) % 2)
-    assert compare_all("task", {"a": {0: rows}, "b": {}}) == []
+    assert compared("task", {"a": {0: rows}, "b": {}}) == []
     with pytest.raises(PlumeError, match="a on 9 and b on 8"):
-        compare_all("task", {"a": {0: rows}, "b": {0: mean_of(np.ones(8))}})
+        compared("task", {"a": {0: rows}, "b": {0: mean_of(np.ones(8))}})
 
 
 def test_the_same_numbers_each_time_and_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     study = simulate(np.random.default_rng(0), models=3, noise=0.02)
-    once = compare_all("task", study, resamples=50)
-    assert once == compare_all("task", study, resamples=50)
+    once = compared("task", study, resamples=50)
+    assert once == compared("task", study, resamples=50)
     monkeypatch.setattr(resampling, "_AT_ONCE", 7 * 500)
-    assert [one.p for one in compare_all("task", study, resamples=50)] == pytest.approx([one.p for one in once])
-    assert compare_all("other task", study, resamples=50) != [replace(one, task="other task") for one in once]
+    assert [one.p for one in compared("task", study, resamples=50)] == pytest.approx([one.p for one in once])
+    assert compared("other task", study, resamples=50) != [replace(one, task="other task") for one in once]
 
 
 def test_models_with_unlike_seeds() -> None:
     study = simulate(np.random.default_rng(0), models=3, seeds=4, noise=0.02)
     del study["m1"][0], study["m2"][0], study["m2"][1], study["m2"][3]
-    found = {(one.first, one.second): one for one in compare_all("task", study)}
+    found = {(one.first, one.second): one for one in compared("task", study)}
     assert [one.seeds for one in found.values()] == [3, 1, 1]
     mean = np.mean([one.score for one in study["m0"].values()]) - study["m2"][2].score
     assert found["m0", "m2"].difference == pytest.approx(mean)
-    alone = compare_all("task", {"m0": {2: study["m0"][2]}, "m2": study["m2"]})[0]
+    alone = compared("task", {"m0": {2: study["m0"][2]}, "m2": study["m2"]})[0]
     assert found["m0", "m2"].high - found["m0", "m2"].low > alone.high - alone.low  # one seed has the noise that the others show
 
 
@@ -224,35 +228,10 @@ def test_interval() -> None:
 def test_the_best_group() -> None:
     study = simulate(np.random.default_rng(0), models=3, noise=0.005, gain=0.0)
     study["poor"] = simulate(np.random.default_rng(0), models=1, noise=0.005, level=0.5)["m0"]
-    found = {one.model: one for one in summaries("task", study | {"none": {}}, compare_all("task", study))}
+    found = {one.model: one for one in summaries("task", study | {"none": {}}, compared("task", study))}
     assert {name: one.best_group for name, one in found.items()} == {"m0": True, "m1": True, "m2": True, "poor": False}
     values = [one.score for one in study["m1"].values()]
     assert (found["m1"].mean, found["m1"].low, found["m1"].seeds) == (pytest.approx(np.mean(values)), interval(values)[0], 3)  # type: ignore[index]
-
-
-def test_sentences() -> None:
-    same = Comparison(
-        task="ner",
-        first="bert",
-        second="roberta",
-        difference=0.001,
-        low=-0.01,
-        high=0.012,
-        p=0.8,
-        verdict=Verdict.SAME,
-        seeds=3,
-        more_seeds=9,
-    )
-    assert sentence(same) == "bert and roberta cannot be told apart with 3 seeds; about 9 more would be needed."
-    assert sentence(replace(same, more_seeds=None)) == (
-        "bert and roberta cannot be told apart with 3 seeds; more test rows would be needed, not more seeds."
-    )
-    assert sentence(replace(same, seeds=1, more_seeds=None)) == "bert and roberta cannot be told apart with 1 seed."
-    better = replace(same, second="gpt", difference=0.031, low=0.012, high=0.05, p=0.001, verdict=Verdict.FIRST, more_seeds=None)
-    assert sentence(better) == "bert is better than gpt by 3.1 points (95% from 1.2 to 5.0)."
-    worse = replace(better, difference=-3.1, low=-5.0, high=-1.2, verdict=Verdict.SECOND)
-    assert sentence(worse, best=100) == "gpt is better than bert by 3.1 points (95% from 1.2 to 5.0)."
-    assert sentence(replace(better, seeds=1)).endswith("With one seed, another run of either may turn that round.")
 
 
 def _table(scores: list[float]) -> Resampled:

@@ -305,7 +305,7 @@ def make(*, models: int = 12, tasks: int = 3, seeds: int = 3, seed: int = 5) -> 
             beats_scratch=True,
             beats_static=True,
         ),
-        costs=Costs(total=8200.0, pretraining=4320.0, tuning=2700.0, evaluating=960.0),
+        costs=Costs(total=8200.0, offered=8200.0, pretraining=4320.0, tuning=2700.0, evaluating=960.0),
     )
 
 

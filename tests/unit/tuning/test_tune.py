@@ -134,7 +134,10 @@ def test_told_to_stop_between_two_measurements_it_goes_on_as_if_it_had_not(
 
     monkeypatch.setattr(loops.Loop, "_step", told)
     first = tune(model, tmp_path / "cut", train, dev, **options)
-    assert first.outcome.position.spent.steps == 4 and plume.load(tmp_path / "cut").evaluate(dev).scores["accuracy"] == first.scores["accuracy"]
+    assert (
+        first.outcome.position.spent.steps == 4
+        and plume.load(tmp_path / "cut").evaluate(dev).scores["accuracy"] == first.scores["accuracy"]
+    )
     assert resume(tmp_path / "cut", quiet=True).outcome.position.spent.steps == 15
     assert resume(tmp_path / "cut", quiet=True).outcome.stopped_by is None
     whole, cut = (

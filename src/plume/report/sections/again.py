@@ -43,10 +43,12 @@ def _times(study: Study) -> Table:
         ("tuning_stage", costs.tuning),
         ("evaluating", costs.evaluating),
         ("overhead", costs.overhead),
-        ("total", costs.total),
+        ("total", costs.offered),
     )
     columns = (Column(heading=words("stage")), Column(heading=words("time"), number=True), Column(heading=words("share"), number=True))
-    rows = [(Cell(words(key)), Cell(duration(value)), Cell(share(value / costs.total if costs.total else 0))) for key, value in parts]
+    rows = [(Cell(words(key)), Cell(duration(value)), Cell(share(value / costs.offered if costs.offered else 0))) for key, value in parts]
+    if costs.offered > 1.01 * costs.total:
+        rows.append((Cell(words("wall_time")), Cell(duration(costs.total)), Cell("")))
     return Table(caption=words("times_caption"), columns=columns, groups=rows_of(rows))
 
 
