@@ -19,12 +19,12 @@ from plume.comparing.records import model_record, pretrain_record, score_record
 from plume.comparing.resampling import Resampled, resample
 from plume.comparing.results import Comparison, Costs, Disagreement, Probe, Results, Status, Summary, TaskRecord
 from plume.comparing.row_scores import RowScores, row_scores
-from plume.comparing.run import Clock
-from plume.comparing.sizes import machine, versions
+from plume.comparing.run import MACHINE, Clock
 from plume.comparing.statistics import compare_all, summaries
 from plume.comparing.study import Study, StudyTask
 from plume.comparing.study_file import write_study_file
 from plume.comparing.work import scored_examples
+from plume.core.files import read_json
 from plume.core.part import replace
 from plume.metrics.scores import HUNDREDS
 from plume.readers.example import Example
@@ -57,13 +57,13 @@ def collect(
     )
     compared = [_compared(one) for one in tasks]
     rows = {one.record.name: one.rows for one in tasks}
-    probes = [Probe(**_probe(found)) for cell in cells if cell.kind is Kind.PROBE for found in states.get(cell.key, {}).get("probes", [])]
+    probed = [(cell, states.get(cell.key, {})) for cell in cells if cell.kind is Kind.PROBE]
+    probes = [Probe(**_probe(found)) for _, state in probed for found in state.get("probes", [])]
     return Results(
         title=study.title or _title(study),
         plume=__version__,
         made=datetime.datetime.now().astimezone().isoformat(timespec="minutes"),
-        machine=machine() | {"threads": str(study.threads)},
-        versions=versions(),
+        **read_json(folder / MACHINE, "it should say what the study was begun on"),
         corpus=tuple(map(shown, study.corpus)),
         corpus_note=study.corpus_note or _size(study.corpus),
         budget=str(study.budget),
@@ -81,6 +81,7 @@ def collect(
         comparisons=tuple(found for one, _ in compared for found in one),
         disagreements=tuple(found for one in tasks for found in _divided(one)),
         probes=tuple(probes),
+        not_probed={cell.entrant: state["reason"] for cell, state in probed if state.get("status") == Status.FAILED},
         standings=tuple(standings(records, models, scores, pretraining, rows)),
         recommendation=recommend(records, models, scores, pretraining, rows, {one.record.name: one.resampled for one in tasks}),
         costs=_costs(states, clock),
@@ -110,7 +111,7 @@ def _probe(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def _scored(folder: Path, one: StudyTask, cells: Sequence[Cell], states: Mapping[str, dict[str, Any]]) -> _Scored:
-    ready, examples, _ = scored_examples(one)
+    ready, examples, reading = scored_examples(one)
     predictions: dict[str, dict[int, list[Prediction]]] = {}
     for cell in cells:
         if cell.task == one.name and states.get(cell.key, {}).get("status") == Status.DONE:
@@ -120,6 +121,7 @@ def _scored(folder: Path, one: StudyTask, cells: Sequence[Cell], states: Mapping
         name=one.name, kind=one.kind, title=task.title, metric=task.metric, train_file=shown(one.train), scored_file=shown(one.scored),
         train_examples=len(ready.train), scored_examples=len(examples), labels=task.labels,
         best=100.0 if task.metric in HUNDREDS else 1.0, note=one.note,
+        left_out=tuple(dict.fromkeys(line for found in (*ready.readings, reading) for line in found.lines()[1:])),
     )  # fmt: skip
     rows = {model: {seed: row_scores(task, examples, found) for seed, found in by_seed.items()} for model, by_seed in predictions.items()}
     return _Scored(record=record, task=task, examples=examples, predictions=predictions, rows=rows, resampled=resample(one.name, rows))

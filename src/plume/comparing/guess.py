@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import itertools
+import math
 import re
 from pathlib import Path
 
@@ -26,7 +28,22 @@ def guess_kind(name: str, path: Path) -> str:
             f"'{name}' is none of plume's tasks, and {path} does not look like a table or tagged words. Say what it is: "
             f"--task {name}:classification={path.name},… (see 'plume tasks')."
         )
-    return "classification"
+    return "regression" if _fractions(lines) else "classification"
+
+
+def _fractions(lines: list[str]) -> bool:
+    """Is the first or the last column, but for a header, all numbers, and some of them no whole ones? Whole ones may be names of classes."""
+    tabs = any("\t" in line for line in lines)
+    rows = csv.reader(lines[1:], delimiter="\t" if tabs else ",", quoting=csv.QUOTE_NONE if tabs else csv.QUOTE_MINIMAL)
+    columns = zip(*((row[0], row[-1]) for row in rows if row), strict=True)
+    return any(all(map(_is_number, column)) and any("." in cell for cell in column) for column in columns)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def _tags(lines: list[str]) -> set[str]:

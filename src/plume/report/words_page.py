@@ -83,6 +83,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "evaluating": ("scoring, timing, probing", "评分、测速、探针"),
     "overhead": ("all else (overhead)", "其余（额外开销）"),
     "total": ("total", "合计"),
+    "left_out": ("Of the files: {lines}.", "文件读取情况：{lines}。"),
     "wall_time": ("passed meanwhile, with several runs at a time", "其间实际经过（多个运行同时进行）"),
     # sections
     "recommendation": ("Recommendation", "推荐"),
@@ -164,6 +165,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "gold": ("Expected", "标准答案"),
     "right": ("right", "对"),
     "wrong": ("wrong", "错"),
+    "probing": ("probing", "探测"),
     "probes": ("Which layer knows what", "哪一层知道什么"),
     "probes_intro": (
         "A linear classifier on each layer of the frozen pre-trained models, before any tuning. Layer 0 is the embedding. "

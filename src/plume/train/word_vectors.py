@@ -132,7 +132,10 @@ class _Run:
                 f"{recipe.name}/{recipe.size}: {len(self.vocabulary):,} words × {recipe.dimension}, {len(self.text.ids):,} words of text, "
                 f"{f'budget {budget}' if self.settings.budget else f'{recipe.epochs} epochs'}, {self.settings.threads} threads"
             )
+            began = time.perf_counter()
             trainer.prepare(self.text, self.folder / _SCRATCH, progress.preparing)
+            if not standing.pieces:  # counting is GloVe's work too; a run that goes on has been charged for it
+                standing = replace(standing, spent=replace(standing.spent, seconds=time.perf_counter() - began))
             trainer.pieces = standing.an_epoch or max(trainer.pieces, self._least_pieces())
             self._restore()
             log = MetricsLog(self.folder, resumed_at=standing.pieces)
@@ -157,7 +160,7 @@ class _Run:
         total = self.settings.recipe.epochs * self.trainer.pieces
         saved = standing.spent
         with watched_signals() as caught:
-            while self._share(standing, budget, total) < 1 and not caught:
+            while (self._share(standing, budget, total) < 1 or not standing.pieces) and not caught:
                 before = self._share(standing, budget, total)
                 standing, loss = self._piece(standing, budget, total)
                 share = self._share(standing, budget, total)

@@ -50,7 +50,7 @@ def test_three_tasks_that_plume_reads(study: EmbeddedStudy, task: EmbeddedTask) 
     assert len(train) == 1200
     assert 600 <= len(test) <= 800
     assert {len(example.texts) for example in train + test} == {2 if task is study.tasks[2] else 1}
-    assert len(task.note) > 80
+    assert len(task.note) > 40
 
 
 def test_no_test_row_was_seen(study: EmbeddedStudy, task: EmbeddedTask) -> None:

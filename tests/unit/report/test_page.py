@@ -226,6 +226,21 @@ def test_cells_without_a_result_are_told_with_their_reason(results: Results, tmp
     assert set(re.split(", | and ", missing)) == {"elmo", "gpt", "t5"}
 
 
+def test_a_probe_that_failed_and_rows_that_were_left_out_are_told(results: Results, tmp_path: Path) -> None:
+    tasks = (replace(results.tasks[0], left_out=("7 left out: empty text (first: train.tsv, line 3)",)), *results.tasks[1:])
+    text = read(replace(results, tasks=tasks, not_probed={"bert": "MemoryError: too large"}), tmp_path).text
+    assert "Of the files: 7 left out: empty text (first: train.tsv, line 3)." in text
+    assert "bert probing 0 failed MemoryError: too large" in text
+
+
+def test_the_only_model_is_ahead_of_nobody(study_of: Make, tmp_path: Path) -> None:
+    study = study_of(models=1, tasks=1)
+    assert study.recommendation is not None
+    chosen = replace(study.recommendation, model="bert", best="bert", alike=())
+    alone = replace(study, standings=study.standings[:1], recommendation=chosen)
+    assert "bert is the only model with a score on one task" in read(alone, tmp_path).text
+
+
 def test_a_study_that_has_only_begun(results: Results, tmp_path: Path) -> None:
     waiting = tuple(ScoreRecord(model=cell.model, task=cell.task, seed=cell.seed, status=Status.WAITING) for cell in results.scores)
     empty = replace(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from plume.embedded.chinese_grammar import chinese_documents
 from plume.embedded.material import write_embedded
 from plume.embedded.python_manual import english_documents
 from plume.static.exchange import export_vectors, import_vectors
+from plume.static.glove import GloVeTrainer
 from plume.static.model import WordModel, read_arrays
 from plume.static.phrases import Phrases
 from plume.static.reading import without_rare
@@ -110,6 +112,19 @@ def test_a_budget_ends_a_run(corpus: Path, tmp_path: Path) -> None:
     settings = make_word_settings(replace(tiny("word2vec"), epochs=10_000), corpus=corpus, threads=1, budget="1e5tokens")
     spent = word_vectors.start(settings, tmp_path / "run", quiet=True).spent
     assert 1e5 <= spent.tokens < 3e5
+
+
+def test_counting_is_part_of_a_budget_of_time(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    prepare = GloVeTrainer.prepare
+
+    def slowly(*given: Any) -> None:
+        time.sleep(0.5)
+        prepare(*given)
+
+    monkeypatch.setattr(GloVeTrainer, "prepare", slowly)
+    settings = make_word_settings(replace(tiny("glove"), epochs=10_000), corpus=corpus, threads=1, budget="0.4s")
+    spent = word_vectors.start(settings, tmp_path / "run", quiet=True).spent
+    assert spent.seconds >= 0.5 and spent.steps == 1, "nothing was left of it but for the piece that every run has"
 
 
 def test_phrases_are_words(corpus: Path, tmp_path: Path) -> None:

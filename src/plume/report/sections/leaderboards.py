@@ -28,6 +28,8 @@ def _task(study: Study, task: TaskRecord, number: int) -> Section:
     blocks: list[Block] = [Paragraph(_about(study, task))]
     if task.note:
         blocks.append(Paragraph(task.note, "note"))
+    if task.left_out:
+        blocks.append(Paragraph(words("left_out", lines="; ".join(task.left_out)), "note"))
     board = study.leaderboard(task.name)
     if board:
         blocks += _board(study, task, board)

@@ -36,7 +36,8 @@ def _which(study: Study, chosen: Recommendation) -> str:
     }
     others = [name for name in chosen.alike if name not in (chosen.best, chosen.model)]
     if chosen.model == chosen.best:
-        return words("ship_alike", others=words.few(others), **values) if others else words("ship_alone", **values)
+        alone = "ship_alone" if len(study.candidates(chosen.model)) > 1 else "ship_only"
+        return words("ship_alike", others=words.few(others), **values) if others else words(alone, **values)
     best = study.standings.get(chosen.best)
     values |= {"best": chosen.best, "best_quality": points(best.quality) if best else "–"}
     return words("ship_cheaper_of_many", others=words.few(others), **values) if others else words("ship_cheaper", **values)
