@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import os
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -111,7 +112,9 @@ def _sample(study: Study) -> str:
 
 
 def rehearse(study: Study, entrant: Entrant, looks: Sequence[Look], scratch: Path) -> Rehearsal:
+    """In a process of its own."""
     torch.set_num_threads(study.threads)
+    os.environ["PLUME_CACHE"] = str(scratch / "cache")  # the sample is not read again
     recipe = entrant.declared
     if not isinstance(recipe, Recipe):
         cannot = {look.name: "word vectors cannot write a text" for look in looks if isinstance(look.task, WrittenTask)}
