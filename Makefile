@@ -5,8 +5,9 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: demo test check check-all bench recipes-table tasks-table venv clean
 
-demo: .venv/.installed          ## pre-train two families on embedded text, then fill blanks and write
-	$(BIN)/python examples/demo.py --out demo
+demo: .venv/.installed          ## the main job: compare three families on text and tasks that plume brings; the report is demo/report.html
+	rm -rf demo
+	$(BIN)/plume compare --out demo
 
 test: .venv/.development        ## the tests, in a few minutes
 	$(BIN)/python -m pytest -n 2 -m "not slow" --hypothesis-profile=fixed

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from plume.comparing.results import Results, Summary
     from plume.comparing.study import Study
 
+_RECIPES = ("bert", "electra", "xlnet", "gpt2")
+
 
 def run(
     study: Annotated[
@@ -26,7 +28,9 @@ def run(
         list[str] | None,
         typer.Option(help="What to be measured by: ner=train.conll,test.conll, topic:classification=train.tsv,dev.tsv,test.tsv …"),
     ] = None,
-    recipes: Annotated[str | None, typer.Option(help="Families, with commas between: bert,electra,gpt2 (see 'plume recipes').")] = None,
+    recipes: Annotated[
+        str | None, typer.Option(help="Families, with commas between (see 'plume recipes').  [default: bert,electra,xlnet,gpt2]")
+    ] = None,
     budget: Annotated[str | None, typer.Option(help="For each pre-training: 20m, 5e6tokens, 1e14flops.  [default: 10m]")] = None,
     seeds: Annotated[int | None, typer.Option(help="How often everything is done, from other beginnings.  [default: 3]")] = None,
     size: Annotated[str | None, typer.Option(help="Of families named without one: tiny, mini, small …  [default: tiny]")] = None,
@@ -91,7 +95,7 @@ def run(
 
 def _study(path: Path | None, tasks: list[str] | None, chosen: dict[str, Any], folder: Path, *, language: str, resume: bool) -> Study:
     """What the user means: a study that is there, a file, options, or what plume brings."""
-    from plume.comparing.embedded_study import RECIPES, embedded_study
+    from plume.comparing.embedded_study import embedded_study
     from plume.comparing.study import make_study, parse_task
     from plume.comparing.study_file import read_study_file
     from plume.comparing.work import STUDY, read_study
@@ -114,7 +118,7 @@ def _study(path: Path | None, tasks: list[str] | None, chosen: dict[str, Any], f
     for name, option in (("corpus", "--corpus my.txt"), ("tasks", "--task ner=train.conll,test.conll")):
         if name not in chosen:
             raise PlumeError(f"A study of your own needs {option} too.")
-    return make_study(**({"budget": "10m", "recipes": RECIPES} | chosen))
+    return make_study(**({"budget": "10m", "recipes": _RECIPES} | chosen))
 
 
 def _again(folder: Path, language: str) -> str:

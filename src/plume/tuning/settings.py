@@ -83,7 +83,9 @@ def mode_for(body: Body) -> Mode:
 
 def rate_for(body: Body, adaptation: Adaptation) -> float:
     """Small steps for weights that know something; larger ones for low-rank changes and for what starts afresh."""
-    if adaptation.mode.frozen or not isinstance(body, Model) or body.recipe.recurrent:
+    if adaptation.mode.frozen:
+        return 3e-3
+    if not isinstance(body, Model) or body.recipe.recurrent:
         return 1e-3
     rate = _BASE_RATE * _BASE_WIDTH / body.recipe.network.width
     return float(f"{rate * (10 if adaptation.mode is Mode.ADAPTERS else 1):.2g}")
