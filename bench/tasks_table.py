@@ -14,7 +14,6 @@ import argparse
 import json
 import shutil
 import tempfile
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -113,13 +112,12 @@ def gain(one: Set, model: Path, data: Path, *, seed: int, scratch: bool) -> None
         lines = train.read_text(encoding="utf-8").splitlines(keepends=True)[: one.first]
         train = folder.with_name(train.name)
         train.write_text("".join(lines), encoding="utf-8")
-    began = time.time()
     tuned = start_from_options(
         model, task=one.task, train=str(train), dev=str(data / one.name / one.dev), out=folder, seed=seed, from_scratch=scratch, quiet=True
     )
     if tuned.outcome.stopped_by:
         raise SystemExit(f"{key} was stopped by {tuned.outcome.stopped_by}: not kept.")
-    keep(key, {name: value for name, value in tuned.scores.items() if "/" not in name} | {"seconds": time.time() - began})
+    keep(key, {name: value for name, value in tuned.scores.items() if "/" not in name})
     shutil.rmtree(folder.parent)
 
 
@@ -159,9 +157,7 @@ def _ours(prepared: Any, train: list[Any], folder: Path, seed: int) -> dict[str,
         budget=Budget(unit="steps", amount=PEER_STEPS), seed=seed, measurements=1, patience=99,
     )  # fmt: skip
     tuned = run_prepared(settings, [replace(prepared, train=train)], folder / f"out{seed}", quiet=True)
-    return {name: value for name, value in tuned.outcome.held_out.items() if "/" not in name} | {
-        "seconds": tuned.outcome.position.spent.seconds
-    }
+    return {name: value for name, value in tuned.outcome.held_out.items() if "/" not in name}
 
 
 def _theirs(task: str, prepared: Any, train: list[Any], weights: Path, seed: int) -> dict[str, float]:
@@ -174,12 +170,11 @@ def _theirs(task: str, prepared: Any, train: list[Any], weights: Path, seed: int
     torch.manual_seed(seed)
     model = plain.model_for(task, weights, labels)
     rows = plain.encoded(task, train, tokenizer, labels, length=PEER_LENGTH)
-    began = time.time()
     plain.train(model, rows, tokenizer, steps=PEER_STEPS, batch=PEER_BATCH, rate=PEER_RATE, seed=seed)
-    seconds = time.time() - began
     held_out = plain.encoded(task, prepared.dev, tokenizer, labels, length=PEER_LENGTH)
     answers = plain.predictions(task, plain.outputs(model, held_out, tokenizer), held_out, labels)
-    return prepared.task.measure(prepared.dev, answers) | {"seconds": seconds}
+    scores: dict[str, float] = prepared.task.measure(prepared.dev, answers)
+    return {name: value for name, value in scores.items() if "/" not in name}
 
 
 if __name__ == "__main__":

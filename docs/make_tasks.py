@@ -76,11 +76,10 @@ def rows(which: str, runs: Any) -> str:
         few = min(map(len, found)) < 2  # nothing can be said of one run
         apart = "one run" if few else "yes" if abs(one - other) > wide + narrow else "no"
         runs_of = " / ".join(str(len(values)) for values in found)
-        seconds = [sum(run["seconds"] for run in sides[side]) / len(sides[side]) for side in SIDES[which]]
-        made.append((name, task, metric, shown(one, wide), shown(other, narrow), runs_of, apart, f"{seconds[0]:.0f} / {seconds[1]:.0f}"))
+        made.append((name, task, metric, shown(one, wide), shown(other, narrow), runs_of, apart))
     if not made:
         return "Not measured yet."
-    return table(("data", "task", "measure", *SIDES[which], "runs", "intervals apart", "seconds"), made)
+    return table(("data", "task", "measure", *SIDES[which], "runs", "intervals apart"), made)
 
 
 def shown(mean: float, half: float) -> str:

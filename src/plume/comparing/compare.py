@@ -74,7 +74,9 @@ def compare(
     clock = Clock(folder)
     prepared = prepare(study, slots=engine.slots, quiet=quiet)
     ended = read_states(folder, prepared.cells)
-    if not agree(prepared, prepared.plan.left(ended)):
+    with clock.stopped():
+        agreed = agree(prepared, prepared.plan.left(ended))
+    if not agreed:
         return None
     with locked(folder):
         claim_folder(folder, study)

@@ -164,6 +164,13 @@ class Clock:
         self.seconds = float(kept.get("seconds", 0.0))
         self.offered = float(kept.get("offered", 0.0))  # as many times over as there was room for runs
 
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """While a user is asked, for example."""
+        began = time.monotonic()
+        yield
+        self._last += time.monotonic() - began
+
     def tick(self, slots: int = 1) -> None:
         now = time.monotonic()
         passed, self._last = now - self._last, now

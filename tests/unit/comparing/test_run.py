@@ -127,3 +127,8 @@ def test_the_clock_goes_on_over_sittings(tmp_path: Path, monkeypatch: pytest.Mon
     now[0] = 503.0
     later.tick()
     assert (later.seconds, later.offered) == (10.0, 17.0)
+    with later.stopped():
+        now[0] += 60.0
+    now[0] += 1.0
+    later.tick()
+    assert later.seconds == 11.0
