@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import tempfile
+from collections.abc import Container
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -59,6 +60,7 @@ def run(
     fork_server()
     from plume.comparing.compare import compare, finished, prepare
     from plume.comparing.engines import make_engine
+    from plume.comparing.run import read_states
     from plume.core.errors import PlumeError
     from plume.report.words import Words
 
@@ -74,7 +76,8 @@ def run(
             found = _study(study, task, chosen, folder if resume else Path(scratch), language=language, resume=resume)
             where = make_engine(engine, address, threads=found.threads)
             where.close()
-            _print_plan(prepare(found, slots=where.slots, quiet=quiet))
+            prepared = prepare(found, slots=where.slots, quiet=quiet)
+            _print_plan(prepared, read_states(folder, prepared.cells) if resume else ())
         return
     found = _study(study, task, chosen, folder, language=language, resume=resume)
 
@@ -112,7 +115,9 @@ def _study(path: Path | None, tasks: list[str] | None, chosen: dict[str, Any], f
     if path is not None:
         return read_study_file(path, **chosen)
     if "corpus" not in chosen and "tasks" not in chosen:
-        if resume and (folder / STUDY).exists() and not chosen:
+        if resume and not (folder / STUDY).exists():
+            raise PlumeError(f"{folder} holds no study to go on with: leave --resume out to begin one there.")
+        if resume and not chosen:
             return read_study(folder)
         return embedded_study(folder, language=language, **chosen)
     for name, option in (("corpus", "--corpus my.txt"), ("tasks", "--task ner=train.conll,test.conll")):
@@ -127,7 +132,7 @@ def _again(folder: Path, language: str) -> str:
     return shlex.join(["plume", "compare", str(folder), "--resume", *(["--language", language] if language != "en" else [])])
 
 
-def _print_plan(prepared: Prepared) -> None:
+def _print_plan(prepared: Prepared, ended: Container[str] = ()) -> None:
     from rich.console import Console
     from rich.table import Table
 
@@ -147,10 +152,12 @@ def _print_plan(prepared: Prepared) -> None:
         for task, reason in line.cannot.items():
             console.print(f"{line.entrant} cannot {f'do {task}' if task else 'be pre-trained'}: {reason}")
     study = prepared.study
+    left = "to go" if ended else "in all"
     several = f", {plan.slots} at a time" if plan.slots > 1 else ""
     console.print(
         f"{plan.cells} runs{several}: {len(plan.lines)} models × {study.seeds} seeds, {study.budget} of pre-training each, tasks "
-        f"{', '.join(task.name for task in study.tasks)}.\nAbout {duration(plan.left())} in all, {plan.memory / 2**20:,.0f} MB of memory at a time, "
+        f"{', '.join(task.name for task in study.tasks)}.\n"
+        f"About {duration(plan.left(ended))} {left}, {plan.memory / 2**20:,.0f} MB of memory at a time, "
         f"{plan.disk / 2**20:,.0f} MB on disk (word vectors not counted)."
     )
 

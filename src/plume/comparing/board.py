@@ -92,7 +92,7 @@ class Board:
 
 
 def _named(cell: Cell) -> str:
-    words = {Kind.PRETRAIN: "pre-training", Kind.TUNE: "tuning", Kind.PROBE: "probing"}
+    words = {Kind.PRETRAIN: "pre-training", Kind.TUNE: "tuning", Kind.PROBE: "probing", Kind.SPEED: "timing"}
     return f"{words[cell.kind]} {cell.entrant}{f' on {cell.task}' if cell.task else ''}, seed {cell.seed}"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from plume.comparing.grid import Cell, Kind
 from plume.comparing.recommend import recommend, standings
 from plume.comparing.records import model_record, pretrain_record, score_record
 from plume.comparing.resampling import Resampled, resample
-from plume.comparing.results import Comparison, Costs, Disagreement, Probe, Results, Status, Summary, TaskRecord
+from plume.comparing.results import Comparison, Costs, Disagreement, Probe, Results, Speed, Status, Summary, TaskRecord
 from plume.comparing.row_scores import RowScores, row_scores
 from plume.comparing.run import MACHINE, Clock
 from plume.comparing.statistics import compare_all, summaries
@@ -52,13 +52,15 @@ def collect(
     pretraining = tuple(
         pretrain_record(folder, cell, states.get(cell.key)) for cell in cells if cell.kind is Kind.PRETRAIN and not _scratch(cell, entrants)
     )
+    speeds = {cell.entrant: states.get(cell.key, {}).get("speeds", {}) for cell in cells if cell.kind is Kind.SPEED}
     scores = tuple(
-        score_record(folder, cell, states.get(cell.key), _metric(cell.task, records)) for cell in cells if cell.kind is Kind.TUNE
+        score_record(folder, cell, states.get(cell.key), _metric(cell.task, records), _speed(cell, speeds[cell.entrant]))
+        for cell in cells
+        if cell.kind is Kind.TUNE
     )
     compared = [_compared(one) for one in tasks]
     rows = {one.record.name: one.rows for one in tasks}
-    probed = [(cell, states.get(cell.key, {})) for cell in cells if cell.kind is Kind.PROBE]
-    probes = [Probe(**_probe(found)) for _, state in probed for found in state.get("probes", [])]
+    probes = [Probe(**_probe(found)) for cell in cells if cell.kind is Kind.PROBE for found in states.get(cell.key, {}).get("probes", [])]
     return Results(
         title=study.title or _title(study),
         plume=__version__,
@@ -72,7 +74,7 @@ def collect(
         seeds=tuple(range(study.seeds)),
         command=study_command(folder),
         study=write_study_file(study, beside=folder),
-        commands={cell.key: cell_command(folder, study, entrants, cell) for cell in cells if cell.kind is not Kind.PROBE},
+        commands={cell.key: cell_command(folder, study, entrants, cell) for cell in cells if cell.kind in (Kind.PRETRAIN, Kind.TUNE)},
         tasks=records,
         models=models,
         pretraining=pretraining,
@@ -81,7 +83,7 @@ def collect(
         comparisons=tuple(found for one, _ in compared for found in one),
         disagreements=tuple(found for one in tasks for found in _divided(one)),
         probes=tuple(probes),
-        not_probed={cell.entrant: state["reason"] for cell, state in probed if state.get("status") == Status.FAILED},
+        unmeasured=tuple(_unmeasured(cells, states)),
         standings=tuple(standings(records, models, scores, pretraining, rows)),
         recommendation=recommend(records, models, scores, pretraining, rows, {one.record.name: one.resampled for one in tasks}),
         costs=_costs(states, clock),
@@ -108,6 +110,18 @@ def _metric(task: str, records: Sequence[TaskRecord]) -> str:
 
 def _probe(found: dict[str, Any]) -> dict[str, Any]:
     return found | {"score": tuple(found["score"])}
+
+
+def _speed(cell: Cell, found: Mapping[str, dict[str, Any]]) -> Speed | None:
+    """Of the seed that was timed."""
+    measured = dict(found.get(cell.task, {}))
+    return Speed(**measured) if measured.pop("seed", None) == cell.seed else None
+
+
+def _unmeasured(cells: Sequence[Cell], states: Mapping[str, dict[str, Any]]) -> Iterator[tuple[str, str, str]]:
+    for cell in cells:
+        if cell.kind in (Kind.PROBE, Kind.SPEED) and states.get(cell.key, {}).get("status") == Status.FAILED:
+            yield cell.entrant, cell.kind.value, states[cell.key]["reason"]
 
 
 def _scored(folder: Path, one: StudyTask, cells: Sequence[Cell], states: Mapping[str, dict[str, Any]]) -> _Scored:

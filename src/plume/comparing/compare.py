@@ -16,7 +16,7 @@ from plume.comparing.entrants import Entrant, entrants
 from plume.comparing.grid import Cell, grid
 from plume.comparing.plan import Plan, make_plan
 from plume.comparing.rehearsal import Look, Rehearsal, look_at_tasks, refuse_small_budget, rehearse_all
-from plume.comparing.results import Results
+from plume.comparing.results import Results, Status
 from plume.comparing.run import Clock, check_files, check_folder, claim_folder, locked, mark_cannot, read_states, run_cells
 from plume.comparing.study import Study
 from plume.comparing.study_file import write_study_file
@@ -75,11 +75,11 @@ def compare(
     prepared = prepare(study, slots=engine.slots, quiet=quiet)
     ended = read_states(folder, prepared.cells)
     with clock.stopped():
-        agreed = agree(prepared, prepared.plan.left(ended))
+        agreed = agree(prepared, prepared.plan.left([key for key, state in ended.items() if state["status"] != Status.FAILED]))
     if not agreed:
         return None
     with locked(folder):
-        claim_folder(folder, study)
+        claim_folder(folder, study, slots=engine.slots)
         write_text(folder / STUDY_FILE, write_study_file(study, beside=folder))
         reasons = {(one.entrant, task): reason for one in prepared.rehearsals for task, reason in one.cannot.items()}
         mark_cannot(folder, prepared.cells, reasons)
@@ -87,6 +87,9 @@ def compare(
         try:
             with Board(study, prepared.entrants, metrics, prepared.plan, quiet=quiet) as board:
                 stopped = run_cells(folder, prepared.cells, engine, clock=clock, show=board.show)
+        except BaseException:
+            engine.stop()  # or closing would wait for what was never told
+            raise
         finally:
             engine.close()
         results = gather(folder, study, prepared.entrants, prepared.cells, clock)

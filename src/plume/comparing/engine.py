@@ -39,6 +39,7 @@ class Local:
         self._pool = ThreadPoolExecutor(slots)
         self._starting = threading.Lock()
         self._running: set[BaseProcess] = set()
+        self._stopping = False
 
     def submit(self, folder: Path, cell: Cell) -> Future[State]:
         return self._pool.submit(self._run, folder, cell)
@@ -50,6 +51,8 @@ class Local:
             process.start()
         theirs.close()
         self._running.add(process)
+        if self._stopping:  # told before it was known
+            process.terminate()
         process.join()
         self._running.remove(process)
         alive.close()
@@ -57,6 +60,7 @@ class Local:
             raise ChildProcessError(_ended(process.exitcode))
 
     def stop(self) -> None:
+        self._stopping = True
         for process in tuple(self._running):
             process.terminate()  # SIGTERM: the run saves itself and ends
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from plume.comparing.engine import Engine, Local
 from plume.comparing.sizes import cores
 from plume.core.errors import PlumeError
+from plume.train.device import choose_device
 
 
 def make_engine(name: str, address: str | None = None, *, threads: int = 1) -> Engine:
-    """`local`, or `ray` with the address of one that is running. Each takes as many cells at a time as there are cores for."""
+    """`local`, or `ray` with the address of one that is running. Each takes as many cells at a time as there are cores for; a GPU takes one."""
     if name == "local":
         if address is not None:
             raise PlumeError("--address is of a Ray that is running: add --engine ray.")
-        return Local(max(cores() // threads, 1))
+        return Local(max(cores() // threads, 1) if choose_device().type == "cpu" else 1)
     if name == "ray":
         from plume.comparing.ray_engine import Ray
 

@@ -15,6 +15,7 @@ class Kind(enum.StrEnum):
     PRETRAIN = "pretrain"
     TUNE = "tune"  # and score
     PROBE = "probe"
+    SPEED = "speed"  # of prediction
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +26,11 @@ class Cell:
     seed: int
     task: str = ""
     needs: str = ""  # the key of the pre-training that must be done before
+
+    @property
+    def alone(self) -> bool:
+        """Nothing may run beside it."""
+        return self.kind is Kind.SPEED
 
     @property
     def key(self) -> str:
@@ -47,7 +53,7 @@ class Cell:
 
 def grid(study: Study, entrants: Sequence[Entrant]) -> list[Cell]:
     """Seed by seed, and within a seed model by model in turn: noise of the machine falls on all alike, and what is there early is a whole study
-    with fewer seeds. Each seed begins with another model."""
+    with fewer seeds. Each seed begins with another model. How fast they predict is measured at the end, when nothing else runs."""
     cells = []
     for seed in range(study.seeds):
         turn = [entrants[(seed + place) % len(entrants)] for place in range(len(entrants))]
@@ -56,7 +62,7 @@ def grid(study: Study, entrants: Sequence[Entrant]) -> list[Cell]:
             cells += [_of(one, seed, Kind.TUNE, task.name) for one in turn]
         if seed == 0 and study.probes:
             cells += [_of(one, seed, Kind.PROBE) for one in turn if not one.from_scratch]
-    return cells
+    return cells + [_of(one, 0, Kind.SPEED) for one in entrants]
 
 
 def _pretrain(one: Entrant, seed: int) -> Cell:

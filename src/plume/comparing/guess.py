@@ -35,8 +35,11 @@ def _fractions(lines: list[str]) -> bool:
     """Is the first or the last column, but for a header, all numbers, and some of them no whole ones? Whole ones may be names of classes."""
     tabs = any("\t" in line for line in lines)
     rows = csv.reader(lines[1:], delimiter="\t" if tabs else ",", quoting=csv.QUOTE_NONE if tabs else csv.QUOTE_MINIMAL)
-    columns = zip(*((row[0], row[-1]) for row in rows if row), strict=True)
-    return any(all(map(_is_number, column)) and any("." in cell for cell in column) for column in columns)
+    try:
+        columns = list(zip(*((row[0], row[-1]) for row in rows if row), strict=True))
+    except csv.Error:
+        return False
+    return any(all(map(_is_number, column)) and not all(float(cell).is_integer() for cell in column) for column in columns)
 
 
 def _is_number(text: str) -> bool:

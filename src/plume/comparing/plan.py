@@ -16,7 +16,7 @@ ASK_ABOVE = 3600.0  # seconds
 _WORDS_PER_SECOND = 100_000.0  # of word vectors, on a thread; rather too few
 _SPEED_UNKNOWN = 20_000.0  # tokens a second, where nothing was rehearsed
 _CHARACTERS_PER_TOKEN = 3.0
-_FIXED = {Kind.PRETRAIN: 2.0, Kind.TUNE: 3.0, Kind.PROBE: 5.0}  # reading, measuring, saving, timing
+_FIXED = {Kind.PRETRAIN: 2.0, Kind.TUNE: 3.0, Kind.PROBE: 5.0, Kind.SPEED: 5.0}  # reading, measuring, saving, timing
 _COPIES = {Kind.PRETRAIN: 3, Kind.TUNE: 4}  # weights and two moments; and the best weights
 
 
@@ -46,8 +46,8 @@ class Plan:
 
     @property
     def memory(self) -> int:
-        """At a time."""
-        return sum(sorted((line.memory for line in self.lines), reverse=True)[: self.slots])
+        """At a time, where the largest run beside each other."""
+        return self.slots * max(line.memory for line in self.lines)
 
     @property
     def disk(self) -> int:
@@ -71,7 +71,7 @@ def make_plan(
 
 
 def _expected(study: Study, entrant: Entrant, cell: Cell, found: Rehearsal, sizes: dict[str, Look]) -> float:
-    if cell.kind is Kind.PROBE:
+    if cell.kind in (Kind.PROBE, Kind.SPEED):
         return 0.0
     if cell.kind is Kind.PRETRAIN:
         return _pretraining(study.budget, entrant, found)

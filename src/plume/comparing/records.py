@@ -98,7 +98,7 @@ def _curve(folder: Path, objective: str) -> tuple[CurvePoint, ...]:
     return tuple(points)
 
 
-def score_record(folder: Path, cell: Cell, state: Mapping[str, Any] | None, metric: str) -> ScoreRecord:
+def score_record(folder: Path, cell: Cell, state: Mapping[str, Any] | None, metric: str, speed: Speed | None) -> ScoreRecord:
     if state is None or not _done(state):
         status, reason = (Status.WAITING, "") if state is None else (Status(state["status"]), state["reason"])
         return ScoreRecord(model=cell.entrant, task=cell.task, seed=cell.seed, status=status, reason=reason)
@@ -114,5 +114,5 @@ def score_record(folder: Path, cell: Cell, state: Mapping[str, Any] | None, metr
         seconds=state["seconds"]["tuning"],
         peak_memory=state["peak_memory"],
         curve=tuple((line["step"], line[_HELD_OUT + metric]) for line in lines if _HELD_OUT + metric in line),
-        speed=None if state.get("speed") is None else Speed(**state["speed"]),
+        speed=speed,
     )

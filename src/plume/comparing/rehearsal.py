@@ -5,6 +5,7 @@ It tells what cannot work, how long a step takes, and what memory it needs.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import math
@@ -28,10 +29,12 @@ from plume.core.files import write_text
 from plume.data.corpus import Corpus
 from plume.model.recipe import Recipe
 from plume.readers.example import Example
+from plume.static.recipe import StaticRecipe
+from plume.train import word_vectors
 from plume.train.budget import Budget, Spent
 from plume.train.metrics import read_metrics
 from plume.train.pretrain import start
-from plume.train.settings import make_settings
+from plume.train.settings import make_settings, make_word_settings
 from plume.tuning.adaptation import Adaptation
 from plume.tuning.bodies import read_model
 from plume.tuning.by_text import approach
@@ -117,6 +120,7 @@ def rehearse(study: Study, entrant: Entrant, looks: Sequence[Look], scratch: Pat
     os.environ["PLUME_CACHE"] = str(scratch / "cache")  # the sample is not read again
     recipe = entrant.declared
     if not isinstance(recipe, Recipe):
+        _compile(recipe, scratch)
         cannot = {look.name: "word vectors cannot write a text" for look in looks if isinstance(look.task, WrittenTask)}
         return Rehearsal(entrant=entrant.name, cannot=cannot)
     folder = scratch / entrant.folder
@@ -128,6 +132,13 @@ def rehearse(study: Study, entrant: Entrant, looks: Sequence[Look], scratch: Pat
         return Rehearsal(entrant=entrant.name, cannot={"": str(error)})
     cannot = {look.name: reason for look in looks if (reason := _try(folder, look))}
     return Rehearsal(entrant=entrant.name, cannot=cannot, step=_step(folder), parameters=parameters(folder), memory=peak_memory())
+
+
+def _compile(recipe: StaticRecipe, scratch: Path) -> None:
+    """Word vectors are made by loops that are compiled when they first run on a machine, which no budget shall pay for."""
+    with contextlib.suppress(PlumeError):  # the sample may be too small for it
+        settings = make_word_settings(recipe, corpus=[scratch / _SAMPLE], budget="1tokens", threads=1)
+        word_vectors.start(settings, scratch / "words", quiet=True)
 
 
 def _step(folder: Path) -> Spent:

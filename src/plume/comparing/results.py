@@ -244,7 +244,7 @@ class Results:
     comparisons: tuple[Comparison, ...]
     disagreements: tuple[Disagreement, ...]
     probes: tuple[Probe, ...]
-    not_probed: dict[str, str]  # by model: why
+    unmeasured: tuple[tuple[str, str, str], ...]  # model, probe or speed, and why
     standings: tuple[Standing, ...]
     recommendation: Recommendation | None
     costs: Costs

@@ -43,10 +43,14 @@ def check_folder(folder: Path, study: Study, *, resume: bool) -> None:
         refuse_foreign(folder)
         return
     if read_study(folder) != study:
-        raise PlumeError(f"{folder} holds another study: choose another --out, or go on with that one: plume compare {folder} --resume")
+        raise _another(folder)
     if not resume:
         raise PlumeError(f"{folder} holds this study already: go on with it by --resume, or choose another --out.")
     check_files(folder, study)
+
+
+def _another(folder: Path) -> PlumeError:
+    return PlumeError(f"{folder} holds another study: choose another --out, or go on with that one: plume compare {folder} --resume")
 
 
 def refuse_foreign(folder: Path) -> None:
@@ -57,11 +61,16 @@ def refuse_foreign(folder: Path) -> None:
         raise PlumeError(f"{folder} exists already and holds no study: choose another --out.")
 
 
-def claim_folder(folder: Path, study: Study) -> None:
+def claim_folder(folder: Path, study: Study, *, slots: int) -> None:
     """From here on it is this study's. What the files hold is written first: a study that is there has all of it."""
-    if not (folder / STUDY).exists():
+    if (folder / STUDY).exists():
+        if read_study(folder) != study:  # begun by another process while this one looked around
+            raise _another(folder)
+    else:
         write_json(folder / _FILES, study.fingerprint())
-        write_json(folder / MACHINE, {"machine": machine() | {"threads": str(study.threads)}, "versions": versions()})
+        write_json(
+            folder / MACHINE, {"machine": machine() | {"threads": str(study.threads), "at_a_time": str(slots)}, "versions": versions()}
+        )
         write_json(folder / STUDY, study.to_json())
 
 
@@ -121,7 +130,9 @@ def _ready(cells: Sequence[Cell], states: dict[str, Any], running: dict[Future[S
     busy = {cell.key for cell in running.values()}
     waiting = (cell for cell in cells if cell.key not in states and cell.key not in busy)
     ready = [cell for cell in waiting if not cell.needs or states.get(cell.needs, {}).get("status") == Status.DONE]
-    return ready[: max(slots - len(running), 0)]
+    if together := [cell for cell in ready if not cell.alone]:
+        return together[: max(slots - len(running), 0)]
+    return [] if running else ready[:1]
 
 
 def _skip_orphans(folder: Path, cells: Sequence[Cell], states: dict[str, Any]) -> None:

@@ -6,16 +6,18 @@ A cell leaves state/KEY.json when it is done or has failed; one that was interru
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import torch
+from threadpoolctl import threadpool_limits
 
 from plume.comparing.entrants import Entrant, entrants
 from plume.comparing.grid import Cell, Kind
@@ -40,6 +42,7 @@ from plume.tuning.tuned import TunedModel
 
 STUDY = "study.json"
 _TIMING = 1.0  # seconds
+_BEFORE = ".part"
 
 
 class Interrupted(Exception):
@@ -55,15 +58,17 @@ def read_study(folder: Path) -> Study:
 
 def run_cell(folder: Path, cell: Cell) -> dict[str, Any] | None:
     """Do it, and leave the state behind; an error becomes a failed cell with its reason. None: it was interrupted."""
-    seconds: dict[str, float] = {}
-    work = {Kind.PRETRAIN: _pretrain, Kind.TUNE: _tune, Kind.PROBE: _probe}[cell.kind]
+    before = cell.state(folder).with_suffix(_BEFORE)  # the time of sittings that were interrupted
+    seconds: dict[str, float] = read_json(before, "what a cell has taken so far") if before.exists() else {}
+    work = {Kind.PRETRAIN: _pretrain, Kind.TUNE: _tune, Kind.PROBE: _probe, Kind.SPEED: _speed}[cell.kind]
     try:
         study = read_study(folder)
-        torch.set_num_threads(study.threads)
         entrant = next(one for one in entrants(study) if one.name == cell.entrant)
-        found = work(folder, study, entrant, cell, seconds)
+        with _threads(study.threads):
+            found = work(folder, study, entrant, cell, seconds)
         state = {"status": Status.DONE.value} | found
     except Interrupted:
+        write_json(before, seconds)
         return None
     except PlumeError as error:
         state = {"status": Status.FAILED.value, "reason": str(error)}
@@ -72,7 +77,17 @@ def run_cell(folder: Path, cell: Cell) -> dict[str, Any] | None:
         state = {"status": Status.FAILED.value, "reason": f"{type(error).__name__}: {error} (see state/{cell.key}.log)"}
     state |= {"seconds": seconds, "peak_memory": peak_memory()}
     write_json(cell.state(folder), state)
+    before.unlink(missing_ok=True)
     return state
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[None]:
+    """Of everything that would else take all cores, and so the time of the cell beside this one: torch, numpy, tokenisers, processes that read."""
+    torch.set_num_threads(count)
+    os.environ |= {"RAYON_NUM_THREADS": str(count), "PLUME_WORKERS": str(count)}
+    with threadpool_limits(count):
+        yield
 
 
 @contextmanager
@@ -124,9 +139,7 @@ def _tune(folder: Path, study: Study, entrant: Entrant, cell: Cell, seconds: dic
         measured = tuned.evaluate(task.scored)
         lines = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in measured.predictions)
         write_text(cell.predictions(folder), lines)
-        # How fast a model predicts does not depend on the seed.
-        speed = measure_speed(tuned, tuned.task(), measured.examples, seconds=_TIMING) if cell.seed == 0 else None
-    return {"scores": measured.scores, "steps": made.outcome.position.spent.steps, "speed": speed and asdict(speed)}
+    return {"scores": measured.scores, "steps": made.outcome.position.spent.steps}
 
 
 def _probe(folder: Path, study: Study, entrant: Entrant, cell: Cell, seconds: dict[str, float]) -> dict[str, Any]:
@@ -137,6 +150,23 @@ def _probe(folder: Path, study: Study, entrant: Entrant, cell: Cell, seconds: di
             if one := probe(folder / model_folder(entrant, cell.seed), ready.task, ready.train, examples, name=entrant.name):
                 found.append(asdict(one) | {"task": task.name})
     return {"probes": found}
+
+
+def _speed(folder: Path, study: Study, entrant: Entrant, cell: Cell, seconds: dict[str, float]) -> dict[str, Any]:
+    """On each task, of the first seed that is there: it does not depend on the seed."""
+    found = {}
+    with _timed(seconds, "evaluating"):
+        for task in study.tasks:
+            tuned = [replace(cell, kind=Kind.TUNE, seed=seed, task=task.name) for seed in range(study.seeds)]
+            if done := next((one for one in tuned if _is_done(one.state(folder))), None):
+                model = TunedModel.load(folder / done.folder)
+                speed = measure_speed(model, model.task(), scored_examples(task)[1], seconds=_TIMING)
+                found[task.name] = asdict(speed) | {"seed": done.seed}
+    return {"speeds": found}
+
+
+def _is_done(state: Path) -> bool:
+    return state.exists() and read_json(state, "the state of a cell")["status"] == Status.DONE
 
 
 def model_folder(entrant: Entrant, seed: int) -> Path:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import hashlib
 import os
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -102,14 +104,26 @@ def build_stores(
     """
     home = (cache_home() if cache is None else Path(cache)) / "stores"
     key = _key(corpus, tokenizer, words)
-    for _ in range(3):  # another process may replace a damaged store at the same moment
-        try:
-            return _open(home / key)
-        except (PlumeError, OSError, KeyError, TypeError, ValueError):
-            _set_aside(home / key)
-        inline = corpus.census().bytes < small or workers == 1
-        _build(home / key, corpus, tokenizer, words, workers=0 if inline else workers or _usual_workers(words), progress=progress)
-    return _open(home / key)
+    with _alone(home, key):
+        for _ in range(3):  # where nothing can be locked, another process may replace a damaged store at the same moment
+            try:
+                return _open(home / key)
+            except (PlumeError, OSError, KeyError, TypeError, ValueError):
+                _set_aside(home / key)
+            inline = corpus.census().bytes < small or workers == 1
+            _build(home / key, corpus, tokenizer, words, workers=0 if inline else workers or _usual_workers(words), progress=progress)
+        return _open(home / key)
+
+
+@contextlib.contextmanager
+def _alone(home: Path, key: str) -> Iterator[None]:
+    """Of several processes that want the same store one builds it, and the others find it ready. Not every file system can lock."""
+    with contextlib.ExitStack() as held:
+        with contextlib.suppress(OSError):
+            home.mkdir(parents=True, exist_ok=True)
+            handle = held.enter_context((home / f".{key}.lock").open("w"))
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
 
 
 def cache_home() -> Path:
@@ -162,8 +176,9 @@ def _build(
 def _sweep(home: Path) -> None:
     """Remove what builds that were killed left behind more than a day ago."""
     for leftover in home.glob(".*.tmp"):
-        if time.time() - leftover.stat().st_mtime > 86_400:
-            shutil.rmtree(leftover, ignore_errors=True)
+        with contextlib.suppress(FileNotFoundError):  # another process has just finished it
+            if time.time() - leftover.stat().st_mtime > 86_400:
+                shutil.rmtree(leftover, ignore_errors=True)
 
 
 def _fill(

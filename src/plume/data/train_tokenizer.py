@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from importlib.metadata import version
 
 from plume.core.errors import PlumeError
 from plume.data.corpus import Corpus
+from plume.data.store import cache_home
 from plume.text.control import control_token
 from plume.text.format import Format
 from plume.text.tokenizer import Tokenizer
 from plume.text.tokenizers import TokenizerSpec
 
+VERSION = 1  # of what training makes: raise it with every change to that
 SAMPLE = 64_000_000  # bytes of text: more does not change a vocabulary of this size, and would have to be held in memory
+
+
+def corpus_tokenizer(corpus: Corpus, spec: TokenizerSpec, format: Format, *, codes: Sequence[str] = ()) -> Tokenizer:
+    """The same as `train_tokenizer`; of text that it was trained on before it is read from the cache."""
+    parts = (VERSION, version("tokenizers"), corpus.census().fingerprint, spec.to_json(), format.to_json(), list(codes))
+    key = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
+    path = cache_home() / "tokenizers" / f"{key}.json"
+    with contextlib.suppress(PlumeError):  # not there, or damaged
+        return Tokenizer.load(path, format=format)
+    made = train_tokenizer(corpus, spec, format, codes=codes)
+    with contextlib.suppress(PlumeError):  # a cache that cannot be written to
+        made.save(path)
+    return made
 
 
 def train_tokenizer(corpus: Corpus, spec: TokenizerSpec, format: Format, *, codes: Sequence[str] = (), sample: int = SAMPLE) -> Tokenizer:

@@ -101,10 +101,10 @@ WORDS: dict[str, tuple[str, str]] = {
     ),
     "overall_caption": ("Quality and cost of each model", "各模型的质量与成本"),
     "overall_note": (
-        "Predictions/s, p50 and p99 are geometric means over tasks and seeds, measured on this machine; "
+        "Predictions/s, p50 and p99 are geometric means over tasks, measured on this machine while nothing else ran; "
         "p50 and p99 are for one example alone. "
         "Peak memory is the largest of any run. Disk counts what a model needs to predict.",
-        "预测条数/秒、p50 与 p99 是各任务、各种子的几何平均值，在本机测得；p50 与 p99 是单条预测的延迟。"
+        "预测条数/秒、p50 与 p99 是各任务的几何平均值，在本机无其他运行时测得；p50 与 p99 是单条预测的延迟。"
         "内存峰值取所有运行中最大的一次。磁盘占用只计预测所需的文件。",
     ),
     "incomplete_sign": (
@@ -165,7 +165,8 @@ WORDS: dict[str, tuple[str, str]] = {
     "gold": ("Expected", "标准答案"),
     "right": ("right", "对"),
     "wrong": ("wrong", "错"),
-    "probing": ("probing", "探测"),
+    "measuring_probe": ("probing", "探测"),
+    "measuring_speed": ("timing", "测速"),
     "probes": ("Which layer knows what", "哪一层知道什么"),
     "probes_intro": (
         "A linear classifier on each layer of the frozen pre-trained models, before any tuning. Layer 0 is the embedding. "

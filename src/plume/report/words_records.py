@@ -6,6 +6,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "machine_processor": ("processor", "处理器"),
     "machine_cores": ("cores", "核数"),
     "machine_threads": ("threads of each run", "每次运行的线程数"),
+    "machine_at_a_time": ("runs at a time", "同时进行的运行数"),
     "machine_memory": ("memory", "内存"),
     "machine_system": ("system", "系统"),
     "status_done": ("done", "完成"),

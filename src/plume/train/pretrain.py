@@ -19,7 +19,7 @@ from plume.data.corpus import Corpus
 from plume.data.labelled import CodedBlocks
 from plume.data.loader import Mixture, Reader
 from plume.data.store import Store, Stores
-from plume.data.train_tokenizer import train_tokenizer
+from plume.data.train_tokenizer import corpus_tokenizer
 from plume.model.checkpoint import TOKENIZER, load_model, save_recipe
 from plume.model.kinds import BatchKind
 from plume.model.model import Model
@@ -252,7 +252,7 @@ def _tokenizer(settings: Settings, folder: Path, corpus: Corpus, processes: Proc
         console = Console(stderr=True, quiet=quiet)
         with console.status(f"training a {type(settings.recipe.tokenizer).__name__} tokeniser …"):
             coded = any(isinstance(kind.layout, CodedBlocks) for kind in settings.recipe.kinds)
-            trained = train_tokenizer(corpus, settings.recipe.tokenizer, form, codes=corpus.labels() if coded else ())
+            trained = corpus_tokenizer(corpus, settings.recipe.tokenizer, form, codes=corpus.labels() if coded else ())
         if processes.size > 1:
             trained.save(own)
     processes.wait()

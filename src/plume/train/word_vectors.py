@@ -14,7 +14,7 @@ from rich.console import Console
 from plume.core.errors import PlumeError
 from plume.core.files import read_json, write_folder, write_json
 from plume.data.corpus import Corpus
-from plume.data.train_tokenizer import train_tokenizer
+from plume.data.train_tokenizer import corpus_tokenizer
 from plume.static.model import TOKENIZER, read_arrays, save_model, write_arrays
 from plume.static.reading import WORDS, join_phrases, read_text, read_vocabulary, without_rare
 from plume.static.recipe import NOT_MEASURED, Measured, Trainer
@@ -268,4 +268,4 @@ def _tokenizer(settings: WordSettings, folder: Path, corpus: Corpus, *, quiet: b
     most = _ALL_WORDS if recipe.most is None else recipe.most + len(WORDS.specials())
     with Console(stderr=True, quiet=quiet).status("counting words …"):
         spec = WordLevel(vocabulary=most, least=recipe.least, lowercase=recipe.lowercase, chinese=recipe.cut)
-        return train_tokenizer(corpus, spec, WORDS)
+        return corpus_tokenizer(corpus, spec, WORDS)

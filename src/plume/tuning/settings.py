@@ -65,11 +65,11 @@ def epochs_for(examples: int) -> float:
     return next(epochs for most, epochs in ((1_000, 20), (4_000, 10), (20_000, 5), (float("inf"), 3)) if examples < most)
 
 
-def training_for(body: Body, adaptation: Adaptation, wishes: Wishes, *, examples: int) -> Training:
+def training_for(body: Body, adaptation: Adaptation, wishes: Wishes, *, examples: int, from_scratch: bool = False) -> Training:
     return Training(
         length=length_for(body, wishes.length),
         batch=wishes.batch or (32 if examples >= 2_000 else 16 if examples >= 200 else 8),
-        peak=wishes.rate or rate_for(body, adaptation),
+        peak=wishes.rate or rate_for(body, adaptation, from_scratch=from_scratch),
         schedule=Linear(warmup=0.1),
     )
 
@@ -81,9 +81,9 @@ def mode_for(body: Body) -> Mode:
     return Mode.FULL
 
 
-def rate_for(body: Body, adaptation: Adaptation) -> float:
+def rate_for(body: Body, adaptation: Adaptation, *, from_scratch: bool = False) -> float:
     """Small steps for weights that know something; larger ones for low-rank changes and for what starts afresh."""
-    if adaptation.mode.frozen:
+    if adaptation.mode.frozen and not from_scratch:
         return 3e-3
     if not isinstance(body, Model) or body.recipe.recurrent:
         return 1e-3

@@ -77,7 +77,7 @@ def start(
         raise PlumeError("From scratch everything has to learn: leave out --mode adapters and --freeze.")
     prepared = [replace(one, task=approach(one.task, body, tokenizer, one.train, adaptation=adaptation, by=answer)) for one in prepared]
     examples = sum(len(one.train) for one in prepared)
-    training = training_for(body, adaptation, wishes, examples=examples)
+    training = training_for(body, adaptation, wishes, examples=examples, from_scratch=bool(settings.get("from_scratch")))
     for assignment in overrides:
         training = training.override(assignment)
     epochs = epochs_for(examples) if wishes.epochs is None else wishes.epochs
@@ -175,6 +175,7 @@ def run_prepared(settings: TuneSettings, prepared: list[Prepared], folder: Path,
         outcome = loop.run(position)
     if not best.history:  # stopped before the first mark: not written down, so that a run which goes on is as one that was never stopped
         best.measure(outcome.position.spent)
+        processes.wait()
     scores: dict[str, Any] = read_json(folder / BEST_SCORE, "the run keeps its best measurement there")
     if log is not None:
         log.close()

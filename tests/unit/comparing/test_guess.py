@@ -14,7 +14,7 @@ FILES = {
     TAGGED: "ner",
     TAGGED.replace("B-PER", "NOUN").replace("B-LOC", "NOUN").replace(" O", " VERB"): "pos",
     "text\tlabel\nfine, really\tgood\nso so\tbad\n": "classification",
-    "text,stars\nfine,5\nso so,3\n": "classification",
+    "text,stars\nfine,5.0\nso so,3.0\n": "classification",
     'a\tb\tscore\na cat\tthe cat\t4.8\na "cat\train\t1\n': "regression",
     'score,text\n4.5,"fine, really"\n3,so so\n': "regression",
     '{"version": "1", "data": [{"paragraphs": []}]}': "qa",

@@ -11,7 +11,7 @@ import pytest
 from plume.comparing.engine import State
 from plume.comparing.grid import Cell, Kind
 from plume.comparing.results import Status
-from plume.comparing.run import Clock, Progress, locked, mark_cannot, read_states, run_cells
+from plume.comparing.run import Clock, Progress, _ready, locked, mark_cannot, read_states, run_cells
 from plume.core.errors import PlumeError
 from plume.core.files import write_json
 
@@ -108,6 +108,16 @@ def test_more_slots_run_what_does_not_wait_for_another(tmp_path: Path) -> None:
     engine.slots = 3
     run(tmp_path, engine)
     assert engine.ran[:2] == ["pretrain-a-0", "pretrain-b-0"] and len(engine.ran) == len(set(engine.ran)) == len(cells())
+
+
+def test_what_must_be_alone_comes_when_nothing_else_runs(tmp_path: Path) -> None:
+    timing = [Cell(kind=Kind.SPEED, entrant=name, folder_name=name, seed=0, needs=f"pretrain-{name}-0") for name in "ab"]
+    work = cells()
+    running: dict[Future[State], Cell] = {Future(): work[-1]}
+    states: dict[str, Any] = {cell.key: {"status": "done"} for cell in work[:-1]}
+    assert _ready([*timing, *work], states, running, 4) == []
+    assert _ready([*timing, *work], states, {}, 4) == [work[-1]]
+    assert _ready([*timing, *work], states | {work[-1].key: {"status": "done"}}, {}, 4) == timing[:1]
 
 
 def test_one_at_a_time(tmp_path: Path) -> None:

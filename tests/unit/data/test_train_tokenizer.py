@@ -1,7 +1,9 @@
 import random
 
+import pytest
+
 from plume.core.part import replace
-from plume.data.train_tokenizer import sample_paragraphs, train_tokenizer
+from plume.data.train_tokenizer import corpus_tokenizer, sample_paragraphs, train_tokenizer
 from plume.text.format import BERT
 from plume.text.tokenizers import WordPiece
 
@@ -36,3 +38,18 @@ def test_the_same_corpus_gives_the_same_tokenizer(write, sample):
     corpus = write(sample)
     spec = replace(WordPiece(vocabulary=200), lowercase=False)
     assert train_tokenizer(corpus, spec, BERT).fingerprint == train_tokenizer(corpus, spec, BERT).fingerprint
+
+
+def test_it_is_trained_once(write, sample, tmp_path, monkeypatch):
+    monkeypatch.setenv("PLUME_CACHE", str(tmp_path / "cache"))
+    corpus, spec = write(sample), WordPiece(vocabulary=200)
+    made = corpus_tokenizer(corpus, spec, BERT)
+    monkeypatch.setattr("plume.data.train_tokenizer.train_tokenizer", None)
+    assert corpus_tokenizer(corpus, spec, BERT).fingerprint == made.fingerprint
+    with pytest.raises(TypeError):
+        corpus_tokenizer(corpus, replace(spec, lowercase=False), BERT)
+    monkeypatch.undo()
+    monkeypatch.setenv("PLUME_CACHE", str(tmp_path / "cache"))
+    for kept in (tmp_path / "cache" / "tokenizers").iterdir():
+        kept.write_text("{")
+    assert corpus_tokenizer(corpus, spec, BERT).fingerprint == made.fingerprint, "a damaged one is made again"

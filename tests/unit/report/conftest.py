@@ -278,7 +278,7 @@ def make(*, models: int = 12, tasks: int = 3, seeds: int = 3, seed: int = 5) -> 
         title="Which model for our newsroom",
         plume="0.6.0",
         made="2026-11-16 09:30",
-        not_probed={},
+        unmeasured=(),
         machine={"processor": "Example CPU at 2.5 GHz", "cores": "2", "memory": "8 GB"},
         versions={"python": "3.13.1", "torch": "2.13.0"},
         corpus=("data/news.txt",),

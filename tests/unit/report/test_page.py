@@ -228,7 +228,7 @@ def test_cells_without_a_result_are_told_with_their_reason(results: Results, tmp
 
 def test_a_probe_that_failed_and_rows_that_were_left_out_are_told(results: Results, tmp_path: Path) -> None:
     tasks = (replace(results.tasks[0], left_out=("7 left out: empty text (first: train.tsv, line 3)",)), *results.tasks[1:])
-    text = read(replace(results, tasks=tasks, not_probed={"bert": "MemoryError: too large"}), tmp_path).text
+    text = read(replace(results, tasks=tasks, unmeasured=(("bert", "probe", "MemoryError: too large"),)), tmp_path).text
     assert "Of the files: 7 left out: empty text (first: train.tsv, line 3)." in text
     assert "bert probing 0 failed MemoryError: too large" in text
 
