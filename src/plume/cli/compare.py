@@ -101,6 +101,8 @@ def run(
 
 def _study(path: Path | None, tasks: list[str] | None, chosen: dict[str, Any], folder: Path, *, language: str, resume: bool) -> Study:
     """What the user means: a study that is there, a file, options, or what plume brings."""
+    from rich.console import Console
+
     from plume.comparing.embedded_study import embedded_study
     from plume.comparing.study import make_study, parse_task
     from plume.comparing.study_file import read_study_file
@@ -122,7 +124,8 @@ def _study(path: Path | None, tasks: list[str] | None, chosen: dict[str, Any], f
             raise PlumeError(f"{folder} holds no study to go on with: leave --resume out to begin one there.")
         if resume and not chosen:
             return read_study(folder)
-        return embedded_study(folder, language=language, **chosen)
+        with Console(stderr=True).status("reading what plume brings …"):
+            return embedded_study(folder, language=language, **chosen)
     for name, option in (("corpus", "--corpus my.txt"), ("tasks", "--task ner=train.conll,test.conll")):
         if name not in chosen:
             raise PlumeError(f"A study of your own needs {option} too.")
