@@ -98,12 +98,13 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--texts", type=int, default=1000)
+    parser.add_argument("--cases", default=",".join(LABELS))
     given = parser.parse_args()
     texts = made_texts(given.data, given.texts)
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         make_models(given.weights, folder)
-        for task in LABELS:
+        for task in given.cases.split(","):
             speeds: dict[str, list[float]] = {"plume": [], "transformers": []}
             answers: dict[str, list[Any]] = {}
             for _ in range(given.rounds):
