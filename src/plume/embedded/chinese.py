@@ -8,7 +8,7 @@ from plume.embedded.material import Material, TaskMaterial, by_chance, chance, c
 from plume.embedded.peoples_daily import Paragraph, articles, plain, tagged_characters
 from plume.embedded.reviews import FAVOURABLE, UNFAVOURABLE, reviews
 
-_TRAIN, _TEST = 1200, 800  # rows of each task
+_TRAIN, _FEWER, _TEST = 1200, 800, 800  # rows: of the tagging task, of the others, to test on
 _TEST_DAYS = 0.1  # of the newspaper: the end of the month
 _TEST_REVIEWS = 0.25
 _NAMED = 0.8  # of the sentences hold a name
@@ -74,7 +74,7 @@ def _verdicts(known: dict[str, str], unseen: dict[str, str]) -> TaskMaterial:
         name="reviews",
         kind="classification",
         suffix=".tsv",
-        train=rows(known, _TRAIN),
+        train=rows(known, _FEWER),
         test=rows(unseen, _TEST),
         note=f"一条书评或酒店评论是褒是贬？褒贬由作者本人给出；两类各半，每条只出现一次。{_SOURCE}",
     )
@@ -92,7 +92,7 @@ def _preferences(known: dict[str, str], unseen: dict[str, str]) -> TaskMaterial:
         name="preferences",
         kind="classification",
         suffix=".tsv",
-        train=rows(known, _TRAIN),
+        train=rows(known, _FEWER),
         test=rows(unseen, 600),
         note=f"两条评论一褒一贬，褒的是第一条（first）还是第二条（second）？配对是随机的，褒贬由作者本人给出。{_SOURCE}",
     )

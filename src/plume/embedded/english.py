@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 
 from plume.embedded.libraries import LIBRARIES, Entry, documents, entries, test_modules
 from plume.embedded.markup import plain, tagged_words
-from plume.embedded.material import Material, TaskMaterial, by_chance, conll, corpus_text, table, text_key
+from plume.embedded.material import Material, TaskMaterial, by_chance, chance, conll, corpus_text, table, text_key
 from plume.embedded.python_manual import english_documents
 
-_TRAIN, _TEST = 1200, 800  # rows of each task
+_TRAIN, _FEWER, _TEST = 1200, 800, 800  # rows: of the tagging task, of the others, to test on
 _MARKED = 0.8  # of the sentences hold code
 _LONGEST = 40  # words
 _SUBJECTS = (
@@ -43,7 +43,7 @@ def english_material() -> Material:
         corpus=corpus_text("\n".join(document) for document in lines),
         corpus_note=f"The manuals of {LIBRARIES}, read from the docstrings of the installed packages, without the source files that the "
         "test rows come from, and Python's own manual: running English prose without mark-up.",
-        tasks=(_code_in_prose(before, after, known), _subjects(before, after, known), _same_function(before, after, known)),
+        tasks=(_code_in_prose(before, after, known), _subjects(before, after, known), _order(before, after, known)),
     )
 
 
@@ -92,7 +92,7 @@ def _subjects(before: Sequence[Entry], after: Sequence[Entry], known: set[str]) 
         name="subjects",
         kind="classification",
         suffix=".tsv",
-        train=table(("text", "label"), _summaries(before, _TRAIN, without=set())),
+        train=table(("text", "label"), _summaries(before, _FEWER, without=set())),
         test=table(("text", "label"), _summaries(after, _TEST, without=known)),
         note=f"Which part of a library a function belongs to ({', '.join(_SUBJECTS)}), by the first paragraph of its docstring; paragraphs that name "
         "a library are left out. The test rows are from other source files, which are not in the corpus.",
@@ -119,22 +119,22 @@ def _level(rows: dict[str, list[str]], count: int) -> Iterator[Pair]:
         yield from ((text, label) for text in texts[:most])
 
 
-def _same_function(before: Sequence[Entry], after: Sequence[Entry], known: set[str]) -> TaskMaterial:
+def _order(before: Sequence[Entry], after: Sequence[Entry], known: set[str]) -> TaskMaterial:
     header = ("text_a", "text_b", "label")
     return TaskMaterial(
-        name="same_function",
-        kind="paraphrase",
+        name="order",
+        kind="classification",
         suffix=".tsv",
-        train=table(header, _pairs(before, _TRAIN, without=set())),
+        train=table(header, _pairs(before, _FEWER, without=set())),
         test=table(header, _pairs(after, _TEST, without=known)),
-        note="Do two sentences describe the same function? One is the first of a docstring, the other a later one of the same docstring, or "
-        "of one in another part of the libraries. The test rows are from other source files, which are not in the corpus.",
+        note="Which of two sentences of a docstring comes first? One is what the docstring begins with, the other a later one of it. The test rows "
+        "are from other source files, which are not in the corpus.",
     )
 
 
 def _pairs(found: Sequence[Entry], count: int, *, without: set[str]) -> list[tuple[str, str, str]]:
-    """Every function gives one pair; in every second the later sentence is that of another."""
-    own: list[tuple[Entry, str, str]] = []
+    """Every docstring gives one pair, turned round by chance."""
+    rows: list[tuple[str, str, str]] = []
     seen = set(without)
     for entry in by_chance(found, lambda entry: f"{entry.name} {entry.module} {entry.passages[0].sentences[0]}"):
         sentences = [plain(sentence) for passage in entry.passages for sentence in passage.sentences]
@@ -142,12 +142,7 @@ def _pairs(found: Sequence[Entry], count: int, *, without: set[str]) -> list[tup
         if first == sentences[0] and later:
             chosen = max(later[:6], key=lambda text: len(text.split()))
             seen.update((text_key(first), text_key(chosen)))
-            own.append((entry, first, chosen))
-        if len(own) == count:
+            rows.append((first, chosen, "first") if chance(first) < 0.5 else (chosen, first, "second"))
+        if len(rows) == count:
             break
-    others = [(entry, text) for entry, _, text in own[1::2]]
-    rows = [(first, text, "same") for _, first, text in own[::2]]
-    for (entry, first, _), shift in zip(own[1::2], itertools.count(1)):
-        other = next(text for one, text in itertools.islice(itertools.cycle(others), shift, None) if one.subject != entry.subject)
-        rows.append((first, other, "different"))
-    return by_chance(rows, lambda row: row[0])
+    return rows
