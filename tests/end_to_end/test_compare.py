@@ -165,7 +165,10 @@ def test_told_to_stop_it_saves_the_running_cell(files: Path, tmp_path: Path, sta
     _, errors = process.communicate(timeout=120)
     assert process.returncode == 128 + signal_number and "Traceback" not in errors, errors
     assert f"plume compare {out} --resume" in errors
-    assert not list((out / "state").glob("pretrain-*")) and [path.name for path in first.glob("checkpoint-*")] > ["checkpoint-000000000"]
+    assert not list((out / "state").glob("pretrain-*.json")) and [path.name for path in first.glob("checkpoint-*")] > [
+        "checkpoint-000000000"
+    ]
+    assert json.loads((out / "state" / "pretrain-bert-0.part").read_text())["pretraining"] > 1, "the time of this sitting is not lost"
 
 
 def test_a_finished_study_runs_nothing_again(whole: Path, start: Start) -> None:

@@ -7,6 +7,7 @@ import fcntl
 import hashlib
 import os
 import shutil
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -104,7 +105,7 @@ def build_stores(
     """
     home = (cache_home() if cache is None else Path(cache)) / "stores"
     key = _key(corpus, tokenizer, words)
-    with _alone(home, key):
+    with _alone(key):
         for _ in range(3):  # where nothing can be locked, another process may replace a damaged store at the same moment
             try:
                 return _open(home / key)
@@ -116,12 +117,11 @@ def build_stores(
 
 
 @contextlib.contextmanager
-def _alone(home: Path, key: str) -> Iterator[None]:
-    """Of several processes that want the same store one builds it, and the others find it ready. Not every file system can lock."""
+def _alone(key: str) -> Iterator[None]:
+    """Of several processes of a machine that want the same store one builds it, and the others find it ready."""
     with contextlib.ExitStack() as held:
         with contextlib.suppress(OSError):
-            home.mkdir(parents=True, exist_ok=True)
-            handle = held.enter_context((home / f".{key}.lock").open("w"))
+            handle = held.enter_context(Path(tempfile.gettempdir(), f"plume-{os.getuid()}-{key}.lock").open("w"))
             fcntl.flock(handle, fcntl.LOCK_EX)
         yield
 
