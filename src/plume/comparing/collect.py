@@ -52,9 +52,15 @@ def collect(
     pretraining = tuple(
         pretrain_record(folder, cell, states.get(cell.key)) for cell in cells if cell.kind is Kind.PRETRAIN and not _scratch(cell, entrants)
     )
-    speeds = {cell.entrant: states.get(cell.key, {}).get("speeds", {}) for cell in cells if cell.kind is Kind.SPEED}
+    timed = [(cell.entrant, states.get(cell.key, {}).get("speeds", {})) for cell in cells if cell.kind is Kind.SPEED]
     scores = tuple(
-        score_record(folder, cell, states.get(cell.key), _metric(cell.task, records), _speed(cell, speeds[cell.entrant]))
+        score_record(
+            folder,
+            cell,
+            states.get(cell.key),
+            _metric(cell.task, records),
+            _speed(cell, [found for entrant, found in timed if entrant == cell.entrant]),
+        )
         for cell in cells
         if cell.kind is Kind.TUNE
     )
@@ -112,10 +118,12 @@ def _probe(found: dict[str, Any]) -> dict[str, Any]:
     return found | {"score": tuple(found["score"])}
 
 
-def _speed(cell: Cell, found: Mapping[str, dict[str, Any]]) -> Speed | None:
-    """Of the seed that was timed."""
-    measured = dict(found.get(cell.task, {}))
-    return Speed(**measured) if measured.pop("seed", None) == cell.seed else None
+def _speed(cell: Cell, rounds: Sequence[Mapping[str, dict[str, Any]]]) -> Speed | None:
+    """Of the seed that was timed, in the round in which the machine did best."""
+    own = [found[cell.task] for found in rounds if cell.task in found and found[cell.task]["seed"] == cell.seed]
+    if not own:
+        return None
+    return Speed(per_second=max(one["per_second"] for one in own), p50=min(one["p50"] for one in own), p99=min(one["p99"] for one in own))
 
 
 def _unmeasured(cells: Sequence[Cell], states: Mapping[str, dict[str, Any]]) -> Iterator[tuple[str, str, str]]:
