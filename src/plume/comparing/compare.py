@@ -52,7 +52,7 @@ def prepare(study: Study, *, slots: int, quiet: bool = False) -> Prepared:
     with console.status("reading the tasks …"):
         looks = look_at_tasks(study)
     with console.status("rehearsing a few steps of every model …"):
-        rehearsals = rehearse_all(study, found, looks)
+        rehearsals = rehearse_all(study, found, looks, slots=slots)
     refuse_small_budget(study.budget, rehearsals)
     cells = grid(study, found)
     plan = make_plan(study, found, cells, looks, rehearsals, slots=slots)

@@ -37,7 +37,6 @@ class Local:
         self.slots = slots
         self._context = fork_server()
         self._pool = ThreadPoolExecutor(slots)
-        self._starting = threading.Lock()
         self._running: set[BaseProcess] = set()
         self._stopping = False
 
@@ -47,7 +46,7 @@ class Local:
     def _run(self, folder: Path, cell: Cell) -> None:
         alive, theirs = self._context.Pipe()
         process = self._context.Process(target=_child, args=(theirs, folder, cell))
-        with self._starting, hidden_main():
+        with hidden_main():
             process.start()
         theirs.close()
         self._running.add(process)

@@ -12,7 +12,7 @@ import math
 import os
 import tempfile
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -84,18 +84,20 @@ def look_at_tasks(study: Study) -> list[Look]:
     return looks
 
 
-def rehearse_all(study: Study, entrants: Sequence[Entrant], looks: Sequence[Look]) -> list[Rehearsal]:
-    """Each in a process of its own, so that its peak of memory is its own."""
-    with tempfile.TemporaryDirectory() as scratch:
+def rehearse_all(study: Study, entrants: Sequence[Entrant], looks: Sequence[Look], *, slots: int) -> list[Rehearsal]:
+    """Each in a process of its own, so that its peak of memory is its own; as many at a time as cells will be."""
+    with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(slots) as pool:
         write_text(Path(scratch) / _SAMPLE, _sample(study))
-        return [_apart(study, one, looks, Path(scratch)) for one in entrants]
+        return list(pool.map(lambda one: _apart(study, one, looks, Path(scratch)), entrants))
 
 
 def _apart(study: Study, entrant: Entrant, looks: Sequence[Look], scratch: Path) -> Rehearsal:
     """An entrant that cannot be rehearsed, for whatever reason, does not stop the others."""
     try:
-        with ProcessPoolExecutor(1, mp_context=fork_server()) as pool, hidden_main():
-            return pool.submit(rehearse, study, entrant, looks, scratch).result()
+        with ProcessPoolExecutor(1, mp_context=fork_server()) as pool:
+            with hidden_main():  # the process starts with what is submitted
+                made = pool.submit(rehearse, study, entrant, looks, scratch)
+            return made.result()
     except BrokenProcessPool:
         reason = "its rehearsal was ended by the system: it may have run out of memory"
     except Exception as error:
@@ -120,7 +122,7 @@ def rehearse(study: Study, entrant: Entrant, looks: Sequence[Look], scratch: Pat
     os.environ["PLUME_CACHE"] = str(scratch / "cache")  # the sample is not read again
     recipe = entrant.declared
     if not isinstance(recipe, Recipe):
-        _compile(recipe, scratch)
+        _compile(recipe, scratch, scratch / entrant.folder)
         cannot = {look.name: "word vectors cannot write a text" for look in looks if isinstance(look.task, WrittenTask)}
         return Rehearsal(entrant=entrant.name, cannot=cannot)
     folder = scratch / entrant.folder
@@ -134,11 +136,11 @@ def rehearse(study: Study, entrant: Entrant, looks: Sequence[Look], scratch: Pat
     return Rehearsal(entrant=entrant.name, cannot=cannot, step=_step(folder), parameters=parameters(folder), memory=peak_memory())
 
 
-def _compile(recipe: StaticRecipe, scratch: Path) -> None:
+def _compile(recipe: StaticRecipe, scratch: Path, folder: Path) -> None:
     """Word vectors are made by loops that are compiled when they first run on a machine, which no budget shall pay for."""
     with contextlib.suppress(PlumeError):  # the sample may be too small for it
         settings = make_word_settings(recipe, corpus=[scratch / _SAMPLE], budget="1tokens", threads=1)
-        word_vectors.start(settings, scratch / "words", quiet=True)
+        word_vectors.start(settings, folder, quiet=True)
 
 
 def _step(folder: Path) -> Spent:

@@ -109,7 +109,7 @@ def run_cells(folder: Path, cells: Sequence[Cell], engine: Engine, *, clock: Clo
             for cell in [] if caught else _ready(cells, states, running, engine.slots):
                 cell.state(folder).unlink(missing_ok=True)
                 running[engine.submit(folder, cell)] = cell
-            clock.tick(engine.slots)
+            clock.tick(1 if any(cell.alone for cell in running.values()) else engine.slots)
             show(Progress(states=states, running=tuple(running.values()), cells=tuple(cells)))
             if not running:
                 break
