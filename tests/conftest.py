@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import random
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -44,6 +45,9 @@ settings.register_profile("fixed", derandomize=True)
 VOCABULARY = {WordLevel: 160, WordPiece: 160, BPE: 160, Unigram: 160, ByteLevelBPE: 320}
 
 torch.set_num_threads(1)
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started in the background, where Ctrl-C is for someone else: some tests send one
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ENGLISH = (
     ("the cat", "a tired sailor", "my sister", "the old captain", "one small bird", "her teacher", "the quiet neighbour"),
