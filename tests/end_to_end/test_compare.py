@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from plume.comparing.sizes import cores
+import plume
+from plume.core.machine import cores
 
 Start = Callable[..., "subprocess.Popen[str]"]
 BUDGET = 6000  # tokens
@@ -211,6 +212,32 @@ def test_what_a_model_cannot_do_is_said_and_does_not_stop_the_others(files: Path
     assert cells["fasttext", "write"] == ("cannot", "word vectors cannot write a text")
     assert cells["cove", "names"][0] == "cannot" and "pairs" in cells["cove", "names"][1]
     assert cells["gpt2", "write"][0] == cells["fasttext", "names"][0] == "done"
+
+
+@pytest.mark.slow
+def test_from_python_with_a_recipe_of_ones_own_and_other_kinds_of_task(files: Path, tmp_path: Path) -> None:
+    """Answers in a text and scores of pairs; a recipe file beside a family."""
+    own, questions, near = tmp_path / "mine.py", tmp_path / "questions.json", tmp_path / "near.tsv"
+    own.write_text("import plume\n\nRECIPE = plume.recipe('nezha/tiny')\n", encoding="utf-8")
+    asked = [
+        {"context": f"{who} lives in {where} now.", "qas": [{"id": who + where, "question": f"Where does {who} live?", "answers": [found]}]}
+        for who in NAMES for where in PLACES for found in [{"text": where, "answer_start": len(f"{who} lives in ")}]
+    ]  # fmt: skip
+    questions.write_text(json.dumps({"version": "1.1", "data": [{"title": "homes", "paragraphs": asked}]}), encoding="utf-8")
+    pairs = [f"{one} smiles\t{other} smiles\t{0.5 + 4 * (one == other)}" for one in NAMES for other in NAMES]
+    near.write_text("\n".join(["sentence1\tsentence2\tscore", *pairs]) + "\n", encoding="utf-8")
+    study: dict[str, Any] = {
+        "corpus": files / "corpus.txt", "tasks": [f"qa={questions},{questions}", f"near:similarity={near},{near}"], "recipes": [str(own), "gpt2"],
+        "budget": "4000tokens", "out": tmp_path / "out", "quiet": True, "seeds": 1, "threads": 1, "tune": ["epochs=1"], "overrides": SMALL,
+    }  # fmt: skip
+    found = plume.compare(**study, language="zh")
+    cells = {(one.model, one.task): one for one in found.scores}
+    assert {model for model, _ in cells} == {"mine", "gpt2", "scratch", "fasttext"}
+    assert {one.status for one in cells.values()} == {"done"}, [(key, one.reason) for key, one in cells.items()]
+    metrics = {one.name: one.metric for one in found.tasks}
+    assert metrics == {"qa": "f1", "near": "spearman"} and all(one.scores[metrics[one.task]] == one.main for one in cells.values())
+    assert found.recommendation is not None and found.recommendation.model in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert plume.compare(**study, resume=True).scores == found.scores, "nothing is run again"
 
 
 @pytest.mark.slow

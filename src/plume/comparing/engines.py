@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from plume.comparing.engine import Engine, Local
-from plume.comparing.sizes import cores
 from plume.core.errors import PlumeError
+from plume.core.machine import cores
 from plume.train.device import choose_device
 
 

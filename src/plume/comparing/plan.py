@@ -15,7 +15,7 @@ from plume.tuning.settings import epochs_for
 ASK_ABOVE = 3600.0  # seconds
 _WORDS_PER_SECOND = 100_000.0  # of word vectors, on a thread; rather too few
 _SPEED_UNKNOWN = 20_000.0  # tokens a second, where nothing was rehearsed
-_CHARACTERS_PER_TOKEN = 3.0
+_CHARACTERS_PER_TOKEN = 3.0  # likewise
 _FIXED = {Kind.PRETRAIN: 2.0, Kind.TUNE: 3.0, Kind.PROBE: 5.0, Kind.SPEED: 5.0}  # reading, measuring, saving, timing
 _COPIES = {Kind.PRETRAIN: 3, Kind.TUNE: 4}  # weights and two moments; and the best weights
 
@@ -80,8 +80,8 @@ def _expected(study: Study, entrant: Entrant, cell: Cell, found: Rehearsal, size
         return Budget.parse(budget).amount
     epochs = options.get("epochs", epochs_for(look.train))
     # Scoring on dev and on the scored file costs about a third of a training pass, ten times a run at most.
-    tokens = look.characters / _CHARACTERS_PER_TOKEN * (look.train * epochs + look.scored * 4)
-    return tokens / _speed(found)
+    tokens = found.tokens.get(cell.task, look.characters / _CHARACTERS_PER_TOKEN)
+    return tokens * (look.train * epochs + look.scored * 4) / _speed(found)
 
 
 def _pretraining(budget: Budget, entrant: Entrant, found: Rehearsal) -> float:

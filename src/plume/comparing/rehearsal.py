@@ -57,6 +57,7 @@ class Rehearsal:
     step: Spent | None = None  # what one step costs; None: word vectors
     parameters: int = 0
     memory: int = 0  # bytes, at the peak
+    tokens: dict[str, float] = field(default_factory=dict)  # of a training example, on average, by task
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,7 +134,10 @@ def rehearse(study: Study, entrant: Entrant, looks: Sequence[Look], scratch: Pat
     except PlumeError as error:
         return Rehearsal(entrant=entrant.name, cannot={"": str(error)})
     cannot = {look.name: reason for look in looks if (reason := _try(folder, look))}
-    return Rehearsal(entrant=entrant.name, cannot=cannot, step=_step(folder), parameters=parameters(folder), memory=peak_memory())
+    return Rehearsal(
+        entrant=entrant.name, cannot=cannot, step=_step(folder), parameters=parameters(folder), memory=peak_memory(),
+        tokens=_tokens(folder, looks),
+    )  # fmt: skip
 
 
 def _compile(recipe: StaticRecipe, scratch: Path, folder: Path) -> None:
@@ -154,6 +158,13 @@ def _step(folder: Path) -> Spent:
         flops=last["flops"] / last["step"],
         seconds=(last["seconds"] - first["seconds"]) / count,
     )
+
+
+def _tokens(folder: Path, looks: Sequence[Look]) -> dict[str, float]:
+    """By a tokeniser of the sample, which cuts a little finer than that of the whole corpus."""
+    _, tokenizer = read_model(folder)
+    counted = {look.name: tokenizer.encode([text for example in look.examples for text in example.texts]) for look in looks}
+    return {look.name: sum(map(len, counted[look.name])) / len(look.examples) for look in looks}
 
 
 def _try(folder: Path, look: Look) -> str | None:

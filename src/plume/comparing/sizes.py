@@ -16,6 +16,7 @@ from safetensors import SafetensorError, safe_open
 
 from plume._version import __version__
 from plume.core.errors import PlumeError
+from plume.core.machine import cores
 from plume.model.checkpoint import WEIGHTS
 
 _RUN = "train"  # what a run needs to go on, and a model that predicts does not
@@ -73,16 +74,6 @@ def machine() -> dict[str, str]:
 
 def versions() -> dict[str, str]:
     return {"plume": __version__, "python": platform.python_version()} | {name: version(name) for name in _PACKAGES}
-
-
-def cores() -> int:
-    """That this process may use; a container may be given fewer than it sees."""
-    seen = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    try:
-        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text(encoding="utf-8").split()
-        return max(1, min(seen, int(quota) // int(period)))
-    except (OSError, ValueError):  # no such account, or "max"
-        return seen
 
 
 def _processor() -> str:

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from plume.comparing.guess import guess_kind
-from plume.comparing.sizes import cores
 from plume.core import catalog
 from plume.core.errors import PlumeError, suggest
+from plume.core.machine import cores
 from plume.core.part import Part
 from plume.train.budget import Budget
 from plume.tuning.options import check_numbers

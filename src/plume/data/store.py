@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from plume.core.errors import PlumeError
 from plume.core.files import read_json, write_folder, write_json
+from plume.core.machine import cores
 from plume.data.corpus import Corpus, CorpusKind
 from plume.data.encoding import encode_corpus
 from plume.data.hold_out import split_off
@@ -218,5 +219,4 @@ def _usual_workers(words: Words) -> int:
         if not given.isdecimal() or int(given) == 0:
             raise PlumeError(f"PLUME_WORKERS={given} is not a number of processes: set it to 1 or more.")
         return int(given)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(cores, MEMORY_FOR_ALL // MEMORY[words]))
+    return max(1, min(cores(), MEMORY_FOR_ALL // MEMORY[words]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plume.core.errors import PlumeError
+from plume.core.machine import cores
 from plume.static import kernels_glove as kernels
 from plume.static.cooccurrence import ENTRY, build
 from plume.static.kernels_sampling import fill_uniform
@@ -68,7 +68,7 @@ class GloVeTrainer:
         if self.threads == 1:
             loss = sum(work(part) for part in range(SHARES))
         else:
-            with ThreadPoolExecutor(min(self.threads, os.cpu_count() or 1)) as pool:
+            with ThreadPoolExecutor(min(self.threads, cores())) as pool:
                 loss = sum(pool.map(work, range(SHARES)))
         share = (bounds[piece + 1] - bounds[piece]) / len(self._entries)
         return Piece(round(share * len(text.ids)), loss, int(bounds[piece + 1] - bounds[piece]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from plume.core.machine import cores
 from plume.core.seeds import Draws
 from plume.static import kernels_predict, kernels_window
 from plume.static.kernels_sampling import fill_uniform
@@ -161,7 +161,7 @@ class Word2VecTrainer:
     def _in_threads(self, work: Callable[[int], tuple[float, int]]) -> list[tuple[float, int]]:
         if self.threads == 1:
             return [work(part) for part in range(SHARES)]
-        with ThreadPoolExecutor(min(self.threads, SHARES, os.cpu_count() or 1)) as pool:
+        with ThreadPoolExecutor(min(self.threads, SHARES, cores())) as pool:
             return list(pool.map(work, range(SHARES)))
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from plume.core.errors import PlumeError
 from plume.core.files import read_json, write_json
+from plume.core.machine import cores
 from plume.core.part import Part, part_from_json
 from plume.model.recipe import Recipe
 from plume.recipes import _catalog as catalog
@@ -96,7 +97,7 @@ def make_word_settings(
         corpus=_paths(corpus),
         budget=None if budget is None else Budget.parse(budget),
         seed=seed,
-        threads=(os.cpu_count() or 1) if threads is None else threads,
+        threads=cores() if threads is None else threads,
         save_every=Budget.parse(save_every),
     )
 

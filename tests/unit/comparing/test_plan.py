@@ -24,13 +24,13 @@ def study(tmp_path: Path) -> Study:
     return make_study(corpus=[tmp_path / "corpus.txt"], tasks=[task], recipes=["bert", "cove"], budget="100s", seeds=2, tune=["epochs=2"])
 
 
-LOOK = Look(name="topic", task=TASK, examples=[], train=1000, scored=500, characters=30.0)
+LOOK = Look(name="topic", task=TASK, examples=[], train=1000, scored=500, characters=30.0)  # about 10 tokens
 STEP = Spent(steps=1, tokens=1000, flops=1e9, seconds=0.1)
 
 
 def rehearsals() -> list[Rehearsal]:
     return [
-        Rehearsal(entrant="bert", step=STEP, parameters=1_000_000, memory=400 * 2**20),
+        Rehearsal(entrant="bert", step=STEP, parameters=1_000_000, memory=400 * 2**20, tokens={"topic": 10.0}),
         Rehearsal(entrant="cove", cannot={"": "needs pairs"}),
         Rehearsal(entrant="scratch", step=STEP, parameters=1_000_000, memory=300 * 2**20),
         Rehearsal(entrant="fasttext"),
@@ -44,6 +44,7 @@ def test_time_memory_and_disk(study: Study) -> None:
     # bert: pre-training twice; tuning: 10 tokens × (1,000 × 2 + 500 × 4) examples at 10,000 tokens a second
     assert plan.seconds["pretrain-bert-1"] == pytest.approx(100 + 2)
     assert plan.seconds["tune-bert-0-topic"] == pytest.approx(4 + 3)
+    assert plan.seconds["tune-fasttext-0-topic"] == pytest.approx(10 * 4000 / 20_000 + 3)  # 30 characters, not rehearsed
     assert plan.seconds["pretrain-scratch-0"] == pytest.approx(2)
     assert not any("cove" in key for key in plan.seconds) and plan.cells == 2 + 2 + 1 + 1 + 2 + 2 + 2 + 1 + 6
     bert = plan.lines[0]

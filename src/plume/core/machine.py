@@ -1,0 +1,16 @@
+"""What of the machine this process may use."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def cores() -> int:
+    """That this process may use: it may be bound to some, and a container may be given fewer than it sees."""
+    seen = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text(encoding="utf-8").split()
+        return max(1, min(seen, int(quota) // int(period)))
+    except (OSError, ValueError):  # no such account, or "max"
+        return seen

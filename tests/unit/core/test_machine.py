@@ -1,0 +1,31 @@
+"""How many cores there are to use: what the system shows, what the process is bound to, what its container is given."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from plume.core.machine import cores
+
+
+@pytest.mark.parametrize(
+    ("account", "expected"), [("max 100000", 3), ("200000 100000", 2), ("50000 100000", 1), ("900000 100000", 3), (None, 3)]
+)
+def test_a_container_may_be_given_fewer(monkeypatch: pytest.MonkeyPatch, account: str | None, expected: int) -> None:
+    def read(_: Path, encoding: str) -> str:
+        if account is None:
+            raise FileNotFoundError
+        return account
+
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 2, 5}, raising=False)
+    monkeypatch.setattr(Path, "read_text", read)
+    assert cores() == expected
+
+
+def test_where_a_process_cannot_be_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 7)
+    monkeypatch.setattr(Path, "read_text", lambda _, encoding: "max 100000")
+    assert cores() == 7
