@@ -151,9 +151,11 @@ def test_killed_at_random_moments_and_resumed(whole: Path, files: Path, tmp_path
     assert figures(out) == figures(whole)
 
 
-@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM])
-def test_told_to_stop_it_saves_the_running_cell(files: Path, tmp_path: Path, start: Start, signal_number: signal.Signals) -> None:
-    """Ctrl-C goes to the whole group of processes, as a terminal sends it; SIGTERM to the one that was named."""
+@pytest.mark.parametrize(("send", "signal_number"), [(os.killpg, signal.SIGINT), (os.killpg, signal.SIGTERM), (os.kill, signal.SIGTERM)])
+def test_told_to_stop_it_saves_the_running_cell(
+    files: Path, tmp_path: Path, start: Start, send: Callable[[int, int], None], signal_number: signal.Signals
+) -> None:
+    """Ctrl-C goes to the whole group of processes, as a terminal sends it; SIGTERM too, from a scheduler, or to the one that was named."""
     out = tmp_path / "out"
     words = command(files, out)
     words[words.index("--budget") + 1] = "60s"
@@ -162,7 +164,7 @@ def test_told_to_stop_it_saves_the_running_cell(files: Path, tmp_path: Path, sta
     while process.poll() is None and not (first / "metrics.jsonl").exists():
         time.sleep(0.05)
     time.sleep(1.0)
-    (os.killpg if signal_number == signal.SIGINT else os.kill)(process.pid, signal_number)
+    send(process.pid, signal_number)
     _, errors = process.communicate(timeout=120)
     assert process.returncode == 128 + signal_number and "Traceback" not in errors, errors
     assert f"plume compare {out} --resume" in errors
@@ -187,7 +189,7 @@ def test_bad_input_is_refused_before_anything_is_spent(files: Path, tmp_path: Pa
     for words, says in (
         ([*usual, "--task", f"other:classification={broken},{broken}"], "broken.tsv, line 3"),
         ([word.replace(f"{BUDGET}tokens", "20tokens") for word in usual], "buys no step of bert"),
-        (command(files, whole, "--seeds", "3"), "holds another study"),
+        (command(files, whole, "--seeds", "3"), "holds another study (other seeds)"),
         (command(files, whole), "go on with it by --resume"),
         (command(files, files), "holds no study"),
         ([word.replace("bert,gpt2", "bert,gtp2") for word in usual], "did you mean"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from multiprocessing.connection import Connection
@@ -70,6 +71,7 @@ class Local:
 def _child(alive: Connection, folder: Path, cell: Cell) -> None:
     from plume.comparing.work import run_cell
 
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the server, whose fork this is, does not hear it
     os.setpgrp()  # Ctrl-C is for the study, which tells its cells: a second signal would end a run without saving it
     threading.Thread(target=_end_with_parent, args=(alive,), daemon=True).start()
     run_cell(folder, cell)

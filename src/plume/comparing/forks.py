@@ -12,7 +12,15 @@ from multiprocessing.context import ForkServerContext
 from typing import Any
 
 # What cells would else import each for itself, seconds every time.
-_IMPORTS = ["plume.comparing.work", "torch._dynamo", "scipy.stats", "sklearn.linear_model", "sklearn.metrics", "seqeval.metrics"]
+_IMPORTS = [
+    "plume.comparing.server_signals",
+    "plume.comparing.work",
+    "torch._dynamo",
+    "scipy.stats",
+    "sklearn.linear_model",
+    "sklearn.metrics",
+    "seqeval.metrics",
+]
 
 _starting = threading.Lock()
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -42,15 +42,19 @@ def check_folder(folder: Path, study: Study, *, resume: bool) -> None:
             raise PlumeError(f"{folder} holds no study to go on with: leave --resume out to begin one there.")
         refuse_foreign(folder)
         return
-    if read_study(folder) != study:
-        raise _another(folder)
+    _refuse_another(folder, study)
     if not resume:
         raise PlumeError(f"{folder} holds this study already: go on with it by --resume, or choose another --out.")
     check_files(folder, study)
 
 
-def _another(folder: Path) -> PlumeError:
-    return PlumeError(f"{folder} holds another study: choose another --out, or go on with that one: plume compare {folder} --resume")
+def _refuse_another(folder: Path, study: Study) -> None:
+    there = read_study(folder)
+    if differ := [one.name for one in fields(Study) if getattr(there, one.name) != getattr(study, one.name)]:
+        raise PlumeError(
+            f"{folder} holds another study (other {', '.join(differ)}): "
+            f"choose another --out, or go on with that one: plume compare {folder} --resume"
+        )
 
 
 def refuse_foreign(folder: Path) -> None:
@@ -64,8 +68,7 @@ def refuse_foreign(folder: Path) -> None:
 def claim_folder(folder: Path, study: Study, *, slots: int) -> None:
     """From here on it is this study's. What the files hold is written first: a study that is there has all of it."""
     if (folder / STUDY).exists():
-        if read_study(folder) != study:  # begun by another process while this one looked around
-            raise _another(folder)
+        _refuse_another(folder, study)  # begun by another process while this one looked around
     else:
         write_json(folder / _FILES, study.fingerprint())
         write_json(

@@ -11,11 +11,12 @@ from types import FrameType
 
 @contextmanager
 def watched_signals() -> Iterator[list[str]]:
-    """Ctrl-C and SIGTERM are noted, and the loop ends after the step; a second Ctrl-C ends at once."""
+    """Ctrl-C and SIGTERM are noted, and the loop ends after the step. A Ctrl-C after that ends at once; SIGTERM may come again from whoever
+    manages the processes, and changes nothing."""
     caught: list[str] = []
 
     def note(number: int, _frame: FrameType | None) -> None:
-        if caught:
+        if caught and number == signal.SIGINT:
             raise KeyboardInterrupt
         caught.append(signal.Signals(number).name)
 

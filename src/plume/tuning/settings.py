@@ -84,7 +84,7 @@ def mode_for(body: Body) -> Mode:
 def rate_for(body: Body, adaptation: Adaptation, *, from_scratch: bool = False) -> float:
     """Small steps for weights that know something; larger ones for low-rank changes and for what starts afresh."""
     if adaptation.mode.frozen and not from_scratch:
-        return 3e-3
+        return 1e-2 if isinstance(body, WordBody) else 3e-3  # word vectors leave all the work to the network on top
     if not isinstance(body, Model) or body.recipe.recurrent:
         return 1e-3
     rate = _BASE_RATE * _BASE_WIDTH / body.recipe.network.width
