@@ -15,6 +15,7 @@ from plume.core.part import describe, differences
 from plume.model.recipe import Recipe
 from plume.recipes import _catalog as catalog
 from plume.static.recipe import StaticRecipe
+from plume.train.evaluate import learned_context
 from plume.train.metrics import read_metrics
 from plume.train.pretrain import OUTCOME
 
@@ -85,6 +86,7 @@ def pretrain_record(folder: Path, cell: Cell, state: Mapping[str, Any] | None) -
         objective=objective,
         trivial=trivial.get(objective),
         curve=_curve(folder / cell.folder, objective),
+        stuck=objective in trivial and not learned_context(outcome["held_out"][objective], trivial[objective]),
     )
 
 

@@ -76,6 +76,7 @@ class PretrainRecord:
     objective: str = ""  # whose loss the curve shows
     trivial: float | None = None  # the loss that needs no context
     curve: tuple[CurvePoint, ...] = ()
+    stuck: bool = False  # in the end its loss is no better than what needs no context
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -99,6 +99,11 @@ WORDS: dict[str, tuple[str, str]] = {
         "noise, and the order may change with another seed.",
         "只用了一个种子，没有测量各次运行之间的波动：换一个种子，名次可能改变。",
     ),
+    "stuck_caution": (
+        "At the end of their budget these had learned how frequent tokens are, and next to nothing of their context: {models}. "
+        "Their scores say what the budget was enough for, not what the families can do with a larger one.",
+        "预算用完时，下列模型只学到了词的频率，几乎没有学到上下文：{models}。它们的得分只说明这点预算够做什么，并不说明预算更大时这些家族的水平。",
+    ),
     "incomplete_caution": (
         "Not in the running, for want of a score on every task: {models}.",
         "因缺少某些任务的得分而没有参评：{models}。",

@@ -14,6 +14,7 @@ from plume._version import __version__
 from plume.core.files import write_text
 from plume.core.part import describe, differences
 from plume.model.recipe import Recipe
+from plume.train.evaluate import learned_context
 from plume.train.loop import Outcome
 from plume.train.measure import Figure
 from plume.train.metrics import read_metrics
@@ -100,7 +101,7 @@ def _verdict(name: str, outcome: Outcome, entropy: float, trivial: float) -> str
     against = f"the {entropy:.3f} nats that knowing only the frequencies of tokens costs there"
     if trivial < entropy:
         against += f" and the {trivial:.3f} that knowing it and copying the tokens shown unchanged would cost"
-    if loss < 0.97 * trivial:
+    if learned_context(loss, trivial):
         return f"Held-out {name} loss **{loss:.3f}**, below {against}: it has learned from context."
     return f"Held-out {name} loss **{loss:.3f}** is not below {against}: **it has not learned context yet.**"
 

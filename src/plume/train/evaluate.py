@@ -73,6 +73,11 @@ def _added(sums: list[float], loss: Loss) -> list[float]:
     return [old + new for old, new in zip(sums, parts, strict=True)] if sums else parts
 
 
+def learned_context(loss: float, trivial: float) -> bool:
+    """Is it better, by more than chance, than what needs no context?"""
+    return loss < 0.97 * trivial
+
+
 def _cross_entropy(answers: Sequence[float], guesses: Sequence[float]) -> float:
     """In nats: the loss of guessing by the classes' shares. A head may have more classes than there are labels: those are never the answer."""
     return -sum(answer * math.log(guess) for answer, guess in zip(answers, guesses, strict=False) if answer > 0)

@@ -10,9 +10,10 @@ from rich.progress import BarColumn, TextColumn
 from rich.progress import Progress as Bar
 
 from plume.train.budget import Budget, Spent
+from plume.train.evaluate import learned_context
 
 _PLAIN_EVERY = 30.0  # seconds between two lines where there is no terminal
-_STUCK, _MOVING = 0.97, 0.99  # of the loss that needs no context; of the measurement before
+_MOVING = 0.99  # of the measurement before
 
 
 def duration(seconds: float) -> str:
@@ -85,7 +86,7 @@ class Progress:
         still = name in self._before and loss > _MOVING * self._before[name]
         self._before[name] = loss
         late = self.budget.progress(spent) > 0.3 and spent.steps >= 100
-        if late and still and not self._said_stuck and loss > _STUCK * self.trivial[name]:
+        if late and still and not self._said_stuck and not learned_context(loss, self.trivial[name]):
             self._said_stuck = True
             self.say(
                 f"The loss ({loss:.2f}) is stuck at what the unigram entropy allows ({self.trivial[name]:.2f}): the model has learned how "

@@ -193,6 +193,16 @@ def test_one_seed_has_no_intervals_and_says_so(study_of: Make, tmp_path: Path) -
     assert "With one seed" in text and "±" not in text and "one seed" in text
 
 
+def test_models_that_learned_no_context_are_named(study_of: Make, tmp_path: Path) -> None:
+    """Those of which every run is stuck; one that got free with one seed of two has learned something."""
+    results = study_of(models=4, seeds=2)
+    names = [model.name for model in results.models if model.control is None]
+    stuck = {(names[0], 0), (names[0], 1), (names[1], 0)}
+    runs = tuple(replace(run, stuck=(run.model, run.seed) in stuck) for run in results.pretraining)
+    assert f"next to nothing of their context: {names[0]}." in read(replace(results, pretraining=runs), tmp_path).text
+    assert "of their context" not in read(results, tmp_path).text
+
+
 def test_one_task_and_one_recipe(study_of: Make, tmp_path: Path) -> None:
     text = read(study_of(models=1, tasks=1, seeds=1), tmp_path).text
     assert "One recipe" in text and "over one task" in text

@@ -100,6 +100,8 @@ def _cautions(study: Study) -> list[str]:
     notes = [words("quality_means", tasks=words.count("tasks_count", len(study.tasks)))]
     if not study.several_seeds():
         notes.append(words("one_seed_caution"))
+    if stuck := [model.name for model in study.recipes() if (runs := study.runs(model.name)) and all(run.stuck for run in runs)]:
+        notes.append(words("stuck_caution", models=words.list(stuck)))
     return [*notes, *_gaps(study)]
 
 
