@@ -18,7 +18,9 @@ from plume.model.trainable import Trainable
 from plume.nn.attention import Sight
 from plume.nn.block import BlockCache
 from plume.nn.embedding import EmbeddingModule, positions_of
+from plume.nn.local_start import start_local
 from plume.nn.pooling import Pooler, Pooling
+from plume.nn.positions.learned import Learned
 from plume.nn.positions.scheme import PositionModule
 from plume.nn.stack import Stack, Transformer, initialise
 from plume.nn.visibility import Mask, mask_of
@@ -84,6 +86,8 @@ class Model(Trainable):
             for part in self.modules():
                 if isinstance(part, Stack | EmbeddingModule):
                     part.initialise()
+            if isinstance(self.recipe.positions, Learned) and self.recipe.positions.local:
+                start_local(self, self.recipe.positions.local)
 
     @property
     def vocabulary(self) -> int:

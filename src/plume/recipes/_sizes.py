@@ -7,6 +7,7 @@ import math
 from plume.core.part import replace
 from plume.model.recipe import Recipe
 from plume.model.schedule import Linear
+from plume.nn.positions.learned import Learned
 
 # size: width, depth, heads, vocabulary, peak learning rate
 _SMALL = {"tiny": (128, 2, 2, 8000, 2e-3), "mini": (256, 4, 4, 8000, 1e-3), "small": (512, 4, 8, 16000, 5e-4)}
@@ -23,11 +24,13 @@ def _shrunk(base: Recipe, size: str) -> Recipe:
     factorised = base.embedding.width != base.transformer.width
     # First weights that give a product the variance it has at the published width; at 0.02 a narrow network is slow to start.
     spread = round(base.transformer.initial_range * math.sqrt(base.transformer.width / width), 3)
+    positions = replace(base.positions, local=width // 8) if isinstance(base.positions, Learned) else base.positions
     # A run of minutes sees each sentence a few times at most: dropout only slows it (as ALBERT §4.8 found at scale).
     return replace(
         base,
         size=size,
         tokenizer=replace(base.tokenizer, vocabulary=vocabulary),
+        positions=positions,
         embedding=replace(base.embedding, width=min(128, width) if factorised else width, dropout=0.0),
         network=replace(
             base.transformer,

@@ -26,6 +26,9 @@ class Learned(PositionScheme):
 
     longest: int = 512
     offset: int = 0
+    local: int = (
+        0  # columns that are positions' alone at the start, so that attention begins at the neighbours; 0: all at random, as published
+    )
 
     def build(self, *, width: int, heads: int, head_width: int, depth: int, causal: bool = False) -> PositionModule:
         return LearnedPositions(rows=self.longest + self.offset, width=width, offset=self.offset)
