@@ -2,4 +2,4 @@
 
 import plume
 
-RECIPE = plume.recipe("bert/tiny").override("positions.local=0")
+RECIPE = plume.recipe("bert/tiny").override("positions.local=false")

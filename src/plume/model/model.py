@@ -87,7 +87,7 @@ class Model(Trainable):
                 if isinstance(part, Stack | EmbeddingModule):
                     part.initialise()
             if isinstance(self.recipe.positions, Learned) and self.recipe.positions.local:
-                start_local(self, self.recipe.positions.local)
+                start_local(self)
 
     @property
     def vocabulary(self) -> int:

@@ -25,9 +25,9 @@ _SHARP = 6.0  # the score of a position with itself; the neighbours' are a littl
 
 
 @torch.no_grad()
-def start_local(model: nn.Module, columns: int) -> None:
-    """`columns`, or as many as every attention head can hold."""
-    columns = min(columns, *(one.head_width for one in model.modules() if isinstance(one, Attention)))
+def start_local(model: nn.Module) -> None:
+    """A quarter of what a head reads is for positions."""
+    columns = min(one.head_width for one in model.modules() if isinstance(one, Attention)) // 4
     for part in model.modules():
         if isinstance(part, EmbeddingModule) and isinstance(part.position, LearnedPositions):
             _place(part, part.position, columns)

@@ -24,7 +24,7 @@ def _shrunk(base: Recipe, size: str) -> Recipe:
     factorised = base.embedding.width != base.transformer.width
     # First weights that give a product the variance it has at the published width; at 0.02 a narrow network is slow to start.
     spread = round(base.transformer.initial_range * math.sqrt(base.transformer.width / width), 3)
-    positions = replace(base.positions, local=width // 8) if isinstance(base.positions, Learned) else base.positions
+    positions = replace(base.positions, local=True) if isinstance(base.positions, Learned) else base.positions
     # A run of minutes sees each sentence a few times at most: dropout only slows it (as ALBERT §4.8 found at scale).
     return replace(
         base,

@@ -17,6 +17,7 @@ from plume.core.errors import PlumeError
 from plume.data.corpus import Corpus
 from plume.data.train_tokenizer import train_tokenizer
 from plume.model.checkpoint import load_model, save_model
+from plume.nn.positions.learned import Learned
 from plume.readers.example import Example
 from plume.recipes import _catalog as catalog
 from plume.static import model as word_models
@@ -38,6 +39,8 @@ def base(tmp_path_factory: pytest.TempPathFactory, miniature: Any, corpus: Corpu
     def make(family: str) -> Path:
         if family not in made:
             recipe = miniature(family)
+            if isinstance(recipe.positions, Learned):  # a new network shall look everywhere, not just at its neighbours
+                recipe = replace(recipe, positions=replace(recipe.positions, local=False))
             spec = replace(recipe.tokenizer, vocabulary=600 + recipe.format.sentinels)
             tokenizer = train_tokenizer(corpus, spec, recipe.format)
             model = recipe.assembly.build(recipe, vocabulary=tokenizer.size)

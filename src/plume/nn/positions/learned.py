@@ -26,9 +26,7 @@ class Learned(PositionScheme):
 
     longest: int = 512
     offset: int = 0
-    local: int = (
-        0  # columns that are positions' alone at the start, so that attention begins at the neighbours; 0: all at random, as published
-    )
+    local: bool = False  # attention begins at the neighbours (nn/local_start.py); else all starts at random, as published
 
     def build(self, *, width: int, heads: int, head_width: int, depth: int, causal: bool = False) -> PositionModule:
         return LearnedPositions(rows=self.longest + self.offset, width=width, offset=self.offset)
