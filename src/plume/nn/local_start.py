@@ -26,8 +26,10 @@ _SHARP = 6.0  # the score of a position with itself; the neighbours' are a littl
 
 @torch.no_grad()
 def start_local(model: nn.Module) -> None:
-    """A quarter of what a head reads is for positions."""
+    """A quarter of what a head reads is for positions. Heads too narrow for that leave all at random."""
     columns = min(one.head_width for one in model.modules() if isinstance(one, Attention)) // 4
+    if columns < 2:
+        return
     for part in model.modules():
         if isinstance(part, EmbeddingModule) and isinstance(part.position, LearnedPositions):
             _place(part, part.position, columns)

@@ -55,6 +55,14 @@ def test_a_generator_looks_near_too() -> None:
     assert (product.diagonal()[:8] > 5 * product.diagonal()[8:].abs().mean()).all()
 
 
+def test_narrow_heads_have_no_room_for_it() -> None:
+    recipe = catalog.recipe("bert/tiny")
+    assert isinstance(recipe, Recipe)
+    narrow = replace(recipe, network=replace(recipe.transformer, heads=32))
+    table = begun(narrow).embedding.position.table.weight  # type: ignore[union-attr]
+    assert float(table.detach().std()) == pytest.approx(recipe.transformer.initial_range, rel=0.05)
+
+
 def test_published_sizes_begin_at_random() -> None:
     for family in ("bert", "roberta", "albert", "electra", "gpt2", "bart"):
         for size, recipe in catalog.declarations(family).items():
