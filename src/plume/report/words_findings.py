@@ -16,24 +16,24 @@ WORDS: dict[str, tuple[str, str]] = {
         "只有 {model} 在 {tasks}上有得分：质量为 {quality}，每秒可预测 {rate} 条，占磁盘 {disk}。",
     ),
     "ship_alike": (
-        "Ship {model}: its quality over {tasks} is the highest, {quality}, and it is also the fastest of "
-        "those that cannot be told apart from it "
-        "({others}): {rate} predictions a second, {disk} on disk.",
+        "Ship {model}: its quality over {tasks} is the highest, {quality}, and of those that cannot be told apart from it "
+        "({others}) none is clearly faster: {rate} predictions a second, {disk} on disk.",
         "推荐使用 {model}：它在 {tasks}上的质量最高，为 {quality}；{others} 与它无法区分，"
-        "而其中它预测最快（每秒 {rate} 条，占磁盘 {disk}）。",
+        "而其中没有明显更快的（它每秒可预测 {rate} 条，占磁盘 {disk}）。",
     ),
     "ship_cheaper": (
         "Ship {model}: its quality over {tasks}, {quality}, cannot be told apart from the highest ({best}, {best_quality}), "
-        "and it is faster: {rate} predictions a second, {disk} on disk.",
+        "which is not clearly faster: {rate} predictions a second against {best_rate}, {disk} on disk.",
         "推荐使用 {model}：它在 {tasks}上的质量为 {quality}，与最高的 {best}（{best_quality}）无法区分，"
-        "而预测更快（每秒 {rate} 条，占磁盘 {disk}）。",
+        "而后者没有明显更快（每秒可预测 {rate} 条，后者 {best_rate} 条；占磁盘 {disk}）。",
     ),
     "ship_cheaper_of_many": (
         "Ship {model}: its quality over {tasks}, {quality}, cannot be told apart from the highest ({best}, {best_quality}), "
-        "and of all such models ({others} too) it is the fastest: {rate} predictions a second, {disk} on disk.",
+        "and of all such models ({others} too) none is clearly faster: "
+        "{rate} predictions a second, {best} has {best_rate}; {disk} on disk.",
         "推荐使用 {model}：它在 {tasks}上的质量为 {quality}，与最高的 "
         "{best}（{best_quality}）无法区分；在所有这样的模型（还有 {others}）中，"
-        "它预测最快（每秒 {rate} 条，占磁盘 {disk}）。",
+        "没有明显比它更快的（每秒可预测 {rate} 条，{best} 为 {best_rate} 条；占磁盘 {disk}）。",
     ),
     "others_count": ("{number} others", "另外 {number} 个"),
     "with_interval": ("{value} (95% interval {low} to {high})", "{value}（95% 区间 {low} 至 {high}）"),

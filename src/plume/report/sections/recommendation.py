@@ -38,8 +38,8 @@ def _which(study: Study, chosen: Recommendation) -> str:
     if chosen.model == chosen.best:
         alone = "ship_alone" if len(study.candidates(chosen.model)) > 1 else "ship_only"
         return words("ship_alike", others=words.few(others), **values) if others else words(alone, **values)
-    best = study.standings.get(chosen.best)
-    values |= {"best": chosen.best, "best_quality": points(best.quality) if best else "–"}
+    best = study.standings[chosen.best]
+    values |= {"best": chosen.best, "best_quality": points(best.quality), "best_rate": rate(best.per_second)}
     return words("ship_cheaper_of_many", others=words.few(others), **values) if others else words("ship_cheaper", **values)
 
 
