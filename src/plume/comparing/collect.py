@@ -14,6 +14,7 @@ from plume.comparing.commands import cell_command, shown, study_command
 from plume.comparing.disagreements import disagreements
 from plume.comparing.entrants import Entrant
 from plume.comparing.grid import Cell, Kind
+from plume.comparing.readable import is_graded
 from plume.comparing.recommend import recommend, standings
 from plume.comparing.records import model_record, pretrain_record, score_record
 from plume.comparing.resampling import Resampled, resample
@@ -48,7 +49,7 @@ def collect(
 ) -> Results:
     tasks = [_scored(folder, one, cells, states) for one in study.tasks]
     records = tuple(one.record for one in tasks)
-    models = tuple(model_record(folder, one, cells, states) for one in entrants)
+    models = tuple(model_record(folder, study, one, cells, states) for one in entrants)
     pretraining = tuple(
         pretrain_record(folder, cell, states.get(cell.key)) for cell in cells if cell.kind is Kind.PRETRAIN and not _scratch(cell, entrants)
     )
@@ -126,10 +127,11 @@ def _speed(cell: Cell, rounds: Sequence[Mapping[str, dict[str, Any]]]) -> Speed 
     return Speed(per_second=max(one["per_second"] for one in own), p50=min(one["p50"] for one in own), p99=min(one["p99"] for one in own))
 
 
-def _unmeasured(cells: Sequence[Cell], states: Mapping[str, dict[str, Any]]) -> Iterator[tuple[str, str, str]]:
+def _unmeasured(cells: Sequence[Cell], states: Mapping[str, dict[str, Any]]) -> Iterator[tuple[str, str, Status, str]]:
     for cell in cells:
-        if cell.kind in (Kind.PROBE, Kind.SPEED) and states.get(cell.key, {}).get("status") == Status.FAILED:
-            yield cell.entrant, cell.kind.value, states[cell.key]["reason"]
+        state = states.get(cell.key, {"status": Status.WAITING, "reason": ""})
+        if cell.kind in (Kind.PROBE, Kind.SPEED) and state["status"] in (Status.FAILED, Status.WAITING):
+            yield cell.entrant, cell.kind.value, Status(state["status"]), state["reason"]
 
 
 def _scored(folder: Path, one: StudyTask, cells: Sequence[Cell], states: Mapping[str, dict[str, Any]]) -> _Scored:
@@ -142,7 +144,7 @@ def _scored(folder: Path, one: StudyTask, cells: Sequence[Cell], states: Mapping
     record = TaskRecord(
         name=one.name, kind=one.kind, title=task.title, metric=task.metric, train_file=shown(one.train), scored_file=shown(one.scored),
         train_examples=len(ready.train), scored_examples=len(examples), labels=task.labels,
-        best=100.0 if task.metric in HUNDREDS else 1.0, note=one.note,
+        dev_file=shown(one.dev) if one.dev else "", graded=is_graded(task), best=100.0 if task.metric in HUNDREDS else 1.0, note=one.note,
         left_out=tuple(dict.fromkeys(line for found in (*ready.readings, reading) for line in found.lines()[1:])),
     )  # fmt: skip
     rows = {model: {seed: row_scores(task, examples, found) for seed, found in by_seed.items()} for model, by_seed in predictions.items()}

@@ -19,13 +19,19 @@ def shown(path: str | Path) -> str:
     return os.path.abspath(path) if near.startswith(os.path.join(os.pardir, os.pardir)) else near
 
 
+def _again(folder: Path) -> str:
+    """Beside the study, which nothing is written over."""
+    return f"{shown(folder)}-again"
+
+
 def study_command(folder: Path) -> str:
-    return shlex.join(["plume", "compare", shown(folder / "study.toml"), "--out", f"{shown(folder)}-again"])
+    return shlex.join(["plume", "compare", shown(folder / "study.toml"), "--out", _again(folder)])
 
 
 def cell_command(folder: Path, study: Study, entrants: Sequence[Entrant], cell: Cell) -> str:
     entrant = next(one for one in entrants if one.name == cell.entrant)
-    out = ["--seed", str(cell.seed), "--out", shown(folder / cell.folder)]
+    made = str(Path(_again(folder)) / cell.folder)
+    out = ["--seed", str(cell.seed), "--out", made]
     if cell.kind is Kind.PRETRAIN:
         words = ["plume", "pretrain", entrant.recipe]
         words += [word for path in study.corpus for word in ("--corpus", shown(path))]
@@ -41,7 +47,7 @@ def cell_command(folder: Path, study: Study, entrants: Sequence[Entrant], cell: 
     words += [f"--{assignment}" for assignment in study.tune]
     words += ["--from-scratch"] if entrant.from_scratch else []
     tuned = _with_threads(study, words + out)
-    return f"{tuned} && {shlex.join(['plume', 'eval', shown(folder / cell.folder), '--data', shown(task.scored)])}"
+    return f"{tuned} && {shlex.join(['plume', 'eval', made, '--data', shown(task.scored)])}"
 
 
 def _with_threads(study: Study, words: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""A study on what plume brings: text and tasks that are there without any file of the user's, sized for a few minutes on two cores."""
+"""A study on what plume brings: text and tasks that are there without any file of the user's, sized for ten minutes on two cores."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _RECIPES = ("bert", "xlnet", "elmo")
 _BUDGET, _SEEDS = "60s", 2
 _SETTINGS = ("training.length=64", "training.batch=32")
 _TUNING = ("epochs=5", "batch=8")  # many small steps: there are few examples
-_TITLES = {"en": "plume on the manuals of its own libraries", "zh": "《人民日报》与书评影评上的比较"}
+_TITLES = {"en": "plume on the manuals of its own libraries", "zh": "《人民日报》与书籍、酒店评论上的比较"}
 
 
 def embedded_study(folder: Path, *, language: str, **given: Any) -> Study:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from plume.comparing.results import Control
 from plume.comparing.study import Study, Tokenising, is_recipe_file
 from plume.core.errors import PlumeError, suggest
 from plume.core.part import has_path
+from plume.data.corpus import CorpusKind
 from plume.model.recipe import Recipe
 from plume.recipes import _catalog as catalog
 from plume.static.recipe import StaticRecipe
@@ -50,7 +52,7 @@ def entrants(study: Study) -> list[Entrant]:
         if not any(assignment in one.overrides for one in made):
             any_network = next((one.declared for one in made if not one.static), catalog.recipe("bert"))
             any_network.override(assignment)  # says what is wrong with it
-    network = next((one for one in made if not one.static), None) or _entrant("bert", study)
+    network = _to_start_anew(made) or _entrant("bert", study)
     made.append(
         Entrant(
             name=SCRATCH,
@@ -70,6 +72,13 @@ def entrants(study: Study) -> list[Entrant]:
     return made
 
 
+def _to_start_anew(made: Sequence[Entrant]) -> Entrant | None:
+    """The first network; of those that read plain text, if there are any, for what cannot be pre-trained here can be no control either."""
+    networks = [one for one in made if isinstance(one.declared, Recipe)]
+    plain = [one for one in networks if isinstance(one.declared, Recipe) and one.declared.corpus is CorpusKind.TEXT]
+    return next(iter(plain or networks), None)
+
+
 def _entrant(name: str, study: Study) -> Entrant:
     recipe = _sized(name, study.size)
     found = declared(recipe)
@@ -78,10 +87,14 @@ def _entrant(name: str, study: Study) -> Entrant:
         seconds_or_tokens = study.budget.unit in ("seconds", "tokens")
         budget = study.budget.text if seconds_or_tokens else None
         return Entrant(name=name, recipe=recipe, overrides=(), declared=found, budget=budget, control=Control.STATIC)
-    # A recurrent network has no heads to set: each takes what it has.
-    overrides = (*_tokenizer(found, study), *(one for one in study.overrides if has_path(found, one.partition("=")[0].strip())))
+    overrides = overrides_for(found, study)
     changed = with_changes(found, overrides=overrides)
     return Entrant(name=name, recipe=recipe, overrides=overrides, declared=changed, budget=study.budget.text)
+
+
+def overrides_for(recipe: Recipe, study: Study) -> tuple[str, ...]:
+    """What the study sets of it. A recurrent network has no heads to set: each takes what it has."""
+    return (*_tokenizer(recipe, study), *(one for one in study.overrides if has_path(recipe, one.partition("=")[0].strip())))
 
 
 def _sized(name: str, size: str) -> str:

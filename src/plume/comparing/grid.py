@@ -63,7 +63,7 @@ def grid(study: Study, entrants: Sequence[Entrant]) -> list[Cell]:
         if seed == 0 and study.probes:
             cells += [_of(one, seed, Kind.PROBE) for one in turn if not one.from_scratch]
     rounds = (entrants, entrants[::-1])  # of one network two timings may differ by a quarter where others use the machine too
-    return cells + [_of(one, number, Kind.SPEED) for number, order in enumerate(rounds) for one in order]
+    return cells + [_speed(one, number) for number, order in enumerate(rounds) for one in order]
 
 
 def _pretrain(one: Entrant, seed: int) -> Cell:
@@ -71,6 +71,11 @@ def _pretrain(one: Entrant, seed: int) -> Cell:
 
 
 def _of(one: Entrant, seed: int, kind: Kind, task: str = "") -> Cell:
-    """From scratch there is one directory to start from, whatever the seed; and what is timed depends on no seed: there it is the round."""
-    before = _pretrain(one, 0 if one.from_scratch or kind is Kind.SPEED else seed)
+    """From scratch there is one directory to start from, whatever the seed."""
+    before = _pretrain(one, 0 if one.from_scratch else seed)
     return Cell(kind=kind, entrant=one.name, folder_name=one.folder, seed=seed, task=task, needs=before.key)
+
+
+def _speed(one: Entrant, number: int) -> Cell:
+    """It times what is there, of whichever seed: the number is that of the round."""
+    return Cell(kind=Kind.SPEED, entrant=one.name, folder_name=one.folder, seed=number)

@@ -28,9 +28,10 @@ class Ray:
             ray.init(address=address or "auto", logging_level=logging.ERROR, log_to_driver=False)
         except ConnectionError as error:
             raise _nobody(address, str(error).splitlines()[0]) from None
-        self.slots = int(ray.cluster_resources().get("CPU", 1)) // threads
+        # A run needs all its threads on one machine.
+        self.slots = sum(int(node["Resources"].get("CPU", 0)) // threads for node in ray.nodes() if node["Alive"])
         if not self.slots:
-            raise PlumeError(f"Ray has fewer CPUs than the {threads} threads that a run of this study takes: set --threads.")
+            raise PlumeError(f"No machine of Ray has the {threads} CPUs that a run of this study takes: set --threads.")
         self._running: dict[Future[State], Any] = {}
         # A fresh process for every cell: memory is measured by process, and torch's threads are set once.
         self._remote = ray.remote(num_cpus=threads, max_retries=0, max_calls=1)(_work)

@@ -87,9 +87,18 @@ def _(task: Tagging, example: Example, given: Mapping[str, Prediction]) -> Texts
 
 def right_rows(task: Task, examples: Sequence[Example], predictions: Mapping[str, Sequence[Prediction]]) -> NDArray[np.bool_]:
     """[models, rows]. A number or a written text is hardly ever just right: there it is whether it is better than the median of all."""
-    inner = task.task if isinstance(task, ByText) else task
+    inner = _inner(task)
     values = np.stack([grades(inner, examples, some) for some in predictions.values()])
-    return values > np.median(values) if isinstance(inner, Regression | TextToText) else values >= 1
+    return values > np.median(values) if is_graded(task) else values >= 1
+
+
+def is_graded(task: Task) -> bool:
+    """Its answers are better or worse, and hardly ever just right."""
+    return isinstance(_inner(task), Regression | TextToText)
+
+
+def _inner(task: Task) -> Task:
+    return task.task if isinstance(task, ByText) else task
 
 
 @singledispatch

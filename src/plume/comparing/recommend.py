@@ -63,7 +63,9 @@ def recommend(
     best = max(quality, key=lambda name: quality[name].mean)
     group = alike(best, comparisons)
     # The fastest; of those that are as fast but for the jitter of timing, the better. A control only where nothing else is as fast.
-    quick = [name for name in group if ranked[name].per_second >= _AS_FAST * max(ranked[other].per_second for other in group)]
+    timed = all(ranked[name].per_second for name in group)  # else speed decides nothing
+    fastest = max(ranked[name].per_second for name in group)
+    quick = [name for name in group if ranked[name].per_second >= _AS_FAST * fastest] if timed else [best]
     controlling = {one.name for one in models if one.control is not None}
     model = min(quick, key=lambda name: (name in controlling, -quality[name].mean))
     # The better ones come last: of several word vectors the best is the control.
@@ -84,6 +86,7 @@ def recommend(
         model=model,
         alike=tuple(name for name in names if name in group and name != model),
         best=best,
+        timed=timed,
         beats_scratch=beats(Control.SCRATCH),
         beats_static=beats(Control.STATIC),
     )
@@ -111,7 +114,7 @@ def _standing(
     low, high = (interval(whole) if whole else None) or (None, None)
     return Standing(
         model=model.name,
-        quality=float(np.mean([np.mean(list(by_seed.values())) for by_seed in shares.values()])),
+        quality=_mean(whole) if whole else float(np.mean([np.mean(list(by_seed.values())) for by_seed in shares.values()])),
         low=low,
         high=high,
         per_second=_geometric_mean([float(np.mean(some)) if some else 0.0 for some in speeds.values()]),

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from plume.comparing.entrants import Entrant
+from plume.comparing.entrants import Entrant, overrides_for
 from plume.comparing.grid import Cell, Kind
 from plume.comparing.results import CurvePoint, Difference, ModelRecord, PretrainRecord, ScoreRecord, Speed, Status
 from plume.comparing.sizes import disk, parameters
+from plume.comparing.study import Study
 from plume.core.files import read_json
 from plume.core.part import describe, differences
 from plume.model.recipe import Recipe
@@ -18,19 +19,20 @@ from plume.static.recipe import StaticRecipe
 from plume.train.evaluate import learned_context
 from plume.train.metrics import read_metrics
 from plume.train.pretrain import OUTCOME
+from plume.train.settings import with_changes
 
 _HELD_OUT = "held_out/"
-_TOLD = ("name", "title", "paper", "size", "tokenizer", "tokenizer.lowercase")  # differences that say nothing of the method
+_TOLD = ("name", "title", "paper", "size")  # differences that say nothing of the method
 
 
-def model_record(folder: Path, entrant: Entrant, cells: Sequence[Cell], states: Mapping[str, dict[str, Any]]) -> ModelRecord:
+def model_record(folder: Path, study: Study, entrant: Entrant, cells: Sequence[Cell], states: Mapping[str, dict[str, Any]]) -> ModelRecord:
     own = [cell for cell in cells if cell.entrant == entrant.name]
     made = [cell for cell in own if cell.kind is Kind.PRETRAIN and _done(states.get(cell.key))]
     tuned = [cell for cell in own if cell.kind is Kind.TUNE and _done(states.get(cell.key))]
     outcomes = [] if entrant.from_scratch else [_outcome(folder / cell.folder) for cell in made]
     spent = outcomes[0]["spent"] if outcomes else {}
     recipe = entrant.declared
-    parent, changes = _parent(recipe)
+    parent, changes = parent_of(recipe, study)
     return ModelRecord(
         name=entrant.name,
         family=recipe.name,
@@ -51,15 +53,16 @@ def _done(state: Mapping[str, Any] | None) -> bool:
     return state is not None and state["status"] == Status.DONE
 
 
-def _parent(recipe: Recipe | StaticRecipe) -> tuple[str, tuple[Difference, ...]]:
-    """The family that it was made from, at the same size, and what differs."""
+def parent_of(recipe: Recipe | StaticRecipe, study: Study) -> tuple[str, tuple[Difference, ...]]:
+    """The family that it was made from, at the same size, with what the study sets, and what differs."""
     if not isinstance(recipe, Recipe) or recipe.name not in catalog.families():
         return "", ()
     family = catalog.made_from(recipe.name)
     parent = catalog.sizes(family).get(recipe.size) if family else None
     if parent is None:
         return "", ()
-    found = [one for one in differences(parent, recipe) if one.path not in _TOLD]
+    beside = with_changes(parent, overrides=overrides_for(parent, study))
+    found = [one for one in differences(beside, recipe) if one.path not in _TOLD]
     return f"{family}/{recipe.size}", tuple(Difference(path=one.path, parent=describe(one.left), here=describe(one.right)) for one in found)
 
 

@@ -36,9 +36,11 @@ class TaskRecord:
     metric: str  # the one that decides
     train_file: str
     scored_file: str
-    train_examples: int
+    train_examples: int  # of the training file, with those that are held out of it where there is no dev file
     scored_examples: int
     labels: tuple[str, ...] = ()
+    dev_file: str = ""
+    graded: bool = False  # answers are better or worse, none is just right: a number, a text
     best: float = 1.0  # the highest score there is: 1, or 100 for BLEU and chrF
     note: str = ""  # how the data came about, where plume made it
     left_out: tuple[str, ...] = ()  # what of the files was left out or mended, in words
@@ -132,7 +134,7 @@ class Verdict(enum.StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """Two models on one task: the paired bootstrap over the same rows and seeds."""
+    """Two models on one task: the paired bootstrap over the same rows, and the noise between seeds."""
 
     task: str
     first: str
@@ -167,8 +169,8 @@ class Disagreement:
     row: int
     texts: tuple[str, ...]
     gold: str
-    answers: dict[str, str]  # by model, with the first seed
-    right: dict[str, bool]
+    answers: dict[str, str]  # by model, with its first seed
+    right: dict[str, bool]  # of a graded task: better than the median of all answers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,8 +202,9 @@ class Standing:
 @dataclass(frozen=True, kw_only=True)
 class Recommendation:
     model: str
-    alike: tuple[str, ...]  # others that cannot be told apart from the best by quality, of which this one is the cheapest
+    alike: tuple[str, ...]  # others that cannot be told apart from the best by quality, of which none is clearly faster than this one
     best: str  # the highest mean quality
+    timed: bool  # all of them: else speed decided nothing
     beats_scratch: bool | None  # told apart from the control without pre-training; None: there is no such score
     beats_static: bool | None
 
@@ -245,7 +248,7 @@ class Results:
     comparisons: tuple[Comparison, ...]
     disagreements: tuple[Disagreement, ...]
     probes: tuple[Probe, ...]
-    unmeasured: tuple[tuple[str, str, str], ...]  # model, probe or speed, and why
+    unmeasured: tuple[tuple[str, str, Status, str], ...]  # model, probe or speed, failed or waiting, and why
     standings: tuple[Standing, ...]
     recommendation: Recommendation | None
     costs: Costs

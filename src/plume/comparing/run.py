@@ -103,7 +103,7 @@ def read_states(folder: Path, cells: Sequence[Cell]) -> dict[str, dict[str, Any]
 
 def run_cells(folder: Path, cells: Sequence[Cell], engine: Engine, *, clock: Clock, show: Callable[[Progress], None]) -> str | None:
     """Run what is not done; what failed before is tried once more. Returns the signal that ended it early, if one did."""
-    states = {key: state for key, state in read_states(folder, cells).items() if state["status"] != Status.FAILED}
+    states = _to_keep(cells, read_states(folder, cells))
     running: dict[Future[State], Cell] = {}
     told = False
     with watched_signals() as caught:
@@ -127,6 +127,13 @@ def run_cells(folder: Path, cells: Sequence[Cell], engine: Engine, *, clock: Clo
                 elif not caught:
                     caught.append("SIGTERM")  # the cell was told to stop, and we were not: so do we
     return caught[0] if caught else None
+
+
+def _to_keep(cells: Sequence[Cell], states: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """All but what failed; and timings only of models of which nothing is left to run, for they are of what was there."""
+    kept = {key: state for key, state in states.items() if state["status"] != Status.FAILED}
+    unfinished = {cell.entrant for cell in cells if not cell.alone and cell.key not in kept}
+    return {cell.key: kept[cell.key] for cell in cells if cell.key in kept and not (cell.alone and cell.entrant in unfinished)}
 
 
 def _ready(cells: Sequence[Cell], states: dict[str, Any], running: dict[Future[State], Cell], slots: int) -> list[Cell]:
@@ -162,11 +169,14 @@ def _state_after(folder: Path, cell: Cell, future: Future[State], stopping: bool
 
 
 def mark_cannot(folder: Path, cells: Sequence[Cell], reasons: dict[tuple[str, str], str]) -> None:
-    """Cells that could never be done, by entrant and task ("" for its pre-training)."""
+    """Cells that could never be done, by entrant and task ("" for its pre-training). What could not be done before, and now can, is run."""
+    before = read_states(folder, cells)
     for cell in cells:
         reason = reasons.get((cell.entrant, "")) or (reasons.get((cell.entrant, cell.task)) if cell.kind is Kind.TUNE else None)
-        if reason and not cell.state(folder).exists():
+        if reason and cell.key not in before:
             write_json(cell.state(folder), {"status": Status.CANNOT.value, "reason": reason})
+        elif not reason and before.get(cell.key, {}).get("status") == Status.CANNOT:
+            cell.state(folder).unlink()
 
 
 class Clock:

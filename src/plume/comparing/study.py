@@ -108,6 +108,8 @@ def is_recipe_file(name: str) -> bool:
 
 
 def _digest(path: Path) -> str:
+    if not path.exists():
+        raise PlumeError(f"{path} is gone, which the study reads: put it back (a study stays where it was begun, and so do its files).")
     files = sorted(one for one in path.rglob("*") if one.is_file()) if path.is_dir() else [path]
     digest = hashlib.sha256()
     for file in files:

@@ -88,7 +88,8 @@ class Study:
         return geometric([speed.p50 for speed in speeds]), geometric([speed.p99 for speed in speeds])
 
     def several_seeds(self) -> bool:
-        return len(self.results.seeds) > 1
+        """Of which there are scores."""
+        return any(summary.seeds > 1 for summary in self.results.summaries)
 
     def shape(self, model: str) -> Shape:
         record = self.models.get(model)

@@ -15,6 +15,13 @@ WORDS: dict[str, tuple[str, str]] = {
         "{model} is the only model with a score on {tasks}: {quality}, at {rate} predictions a second and {disk} on disk.",
         "只有 {model} 在 {tasks}上有得分：质量为 {quality}，每秒可预测 {rate} 条，占磁盘 {disk}。",
     ),
+    "ship_untimed": (
+        "{model} has the highest quality over {tasks} so far, {quality}; how fast the models predict has not been measured for all yet, "
+        "and decides nothing here.",
+        "目前 {model} 在 {tasks}上的质量最高，为 {quality}；尚未测完各模型的预测速度，速度在此没有参与选择。",
+    ),
+    "on_some_tasks": ("{value} on {own} of {all} tasks", "{value}，仅 {all} 个任务中的 {own} 个"),
+    "same_score": ("{first} and {second} have the same mean score.", "{first} 与 {second} 的平均分相同。"),
     "ship_alike": (
         "Ship {model}: its quality over {tasks} is the highest, {quality}, and of those that cannot be told apart from it "
         "({others}) none is clearly faster: {rate} predictions a second, {disk} on disk.",
@@ -91,8 +98,8 @@ WORDS: dict[str, tuple[str, str]] = {
     "quality_means": (
         "Quality is the mean over {tasks} of the score as a share of the best there is, out of 100. Beyond the "
         "noise: told apart at 5%, by a bootstrap over scored "
-        "examples and seeds.",
-        "质量是 {tasks}的得分占满分之比的平均值，满分 100。“超出噪声”“明确”指在评分样本与种子上做自助法，在 5% 水平上可以区分。",
+        "examples together with the noise between seeds.",
+        "质量是 {tasks}的得分占满分之比的平均值，满分 100。“超出噪声”“明确”指由评分样本上的自助法与种子间的波动判断，在 5% 水平上可以区分。",
     ),
     "one_seed_caution": (
         "With one seed, how much a result changes from run to run was not measured: the intervals miss that "

@@ -19,7 +19,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "seeds_count": ("{number} seeds", "{number} 个随机种子"),
     "seeds_count_one": ("one seed", "1 个随机种子"),
     "parameters_count": ("{number} parameters", "{number} 个参数"),
-    "budget_time": ("{budget} of wall time", "实际时间 {budget}"),
+    "budget_time": ("{budget} of wall time spent in steps", "训练步实际用时 {budget}"),
     "no_machine": ("not recorded", "未记录"),
     "machine_line": ("{processor}, {number} cores", "{processor}，{number} 核"),
     "machine_line_one": ("{processor}, one core", "{processor}，1 核"),
@@ -117,14 +117,18 @@ WORDS: dict[str, tuple[str, str]] = {
     "leaderboards_intro": (
         "All models were scored on the same examples, and nothing was chosen on them. Two models are "
         "told apart by a paired bootstrap over these "
-        "examples and the seeds, adjusted for the number of pairs (Holm), at 5%.",
+        "examples together with the noise between seeds, adjusted for the number of pairs (Holm), at 5%.",
         "所有模型都在同一批样本上评分，这批样本没有参与任何选择。两个模型能否区分，"
-        "由样本与种子上的配对自助法判定，并按比较的对数做 Holm 校正，显著性水平为 5%。",
+        "由样本上的配对自助法与种子间的波动一并判定，并按比较的对数做 Holm 校正，显著性水平为 5%。",
     ),
     "task_about": ("Task: {title} ({kind}). The metric that decides is {metric}.", "任务：{title}（{kind}）。以 {metric} 为准。"),
     "task_files": (
         "Tuned on {train} examples ({train_file}), scored on {scored} ({scored_file}).",
         "微调用 {train} 条样本（{train_file}），评分用 {scored} 条（{scored_file}）。",
+    ),
+    "task_files_held_out": (
+        "Tuned on {train} examples ({train_file}), a part of them held out to choose the checkpoint by; scored on {scored} ({scored_file}).",
+        "微调用 {train} 条样本（{train_file}），其中一部分留出用来挑选检查点；评分用 {scored} 条（{scored_file}）。",
     ),
     "task_labels": ("Labels: {labels}.", "标签：{labels}。"),
     "no_scores": ("No model has a score on this task yet.", "这个任务还没有任何得分。"),
@@ -154,14 +158,20 @@ WORDS: dict[str, tuple[str, str]] = {
     "no_curves": ("No curves were recorded.", "没有曲线记录。"),
     "disagreements": ("Where the models disagree", "模型在哪里分歧"),
     "disagreements_intro": (
-        "Scored examples on which some models are right and others wrong, answers of the first seed. Long "
+        "Scored examples on which some models are right and others wrong, answers of each model’s first seed. Long "
         "texts are cut here; results.json has all of them.",
-        "有的模型答对、有的模型答错的评分样本，取第一个种子的回答。过长的文本在此截断，全文见 results.json。",
+        "有的模型答对、有的模型答错的评分样本，取各模型第一个种子的回答。过长的文本在此截断，全文见 results.json。",
     ),
     "no_disagreements": ("There are no examples on which the models are divided.", "没有让模型产生分歧的样本。"),
     "disagreements_summary": ("{task}: {number} examples", "{task}：{number} 条样本"),
     "disagreements_summary_one": ("{task}: one example", "{task}：1 条样本"),
     "example_heading": ("Example {row}: {right} of {models} right", "样本 {row}：{models} 个模型中 {right} 个答对"),
+    "example_heading_graded": (
+        "Example {row}: {right} of {models} better than the median of all answers",
+        "样本 {row}：{models} 个模型中 {right} 个好于全部回答的中位数",
+    ),
+    "right_graded": ("better", "较好"),
+    "wrong_graded": ("worse", "较差"),
     "gold": ("Expected", "标准答案"),
     "right": ("right", "对"),
     "wrong": ("wrong", "错"),
@@ -194,8 +204,8 @@ WORDS: dict[str, tuple[str, str]] = {
     "problems_caption": ("Cells that failed, cannot be done, or have not been run", "失败、做不了或尚未运行的格子"),
     "again": ("What was run, and how to run it again", "运行了什么，如何重新运行"),
     "again_intro": (
-        "Seeds: {seeds}. With a budget in tokens, steps or FLOPs the same commands give the same numbers.",
-        "随机种子：{seeds}。预算以词元、步数或 FLOPs 计时，同样的命令给出同样的数字。",
+        "Seeds: {seeds}. With a budget in tokens or FLOPs the same commands give the same numbers.",
+        "随机种子：{seeds}。预算以词元或 FLOPs 计时，同样的命令给出同样的数字。",
     ),
     "facts_caption": ("Corpus, machine and versions", "语料、机器与版本"),
     "times_caption": ("Where the time went", "时间花在哪里"),

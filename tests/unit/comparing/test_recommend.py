@@ -67,7 +67,14 @@ def test_the_fastest_of_those_that_are_alike() -> None:
 def test_a_better_model_is_taken_though_it_is_slow() -> None:
     study = Study("ner", "topic").add("good", 0.8, 0.8, speed=1).add("quick", 0.7, 0.7, speed=1000)
     found = study.recommend()
-    assert found == Recommendation(model="good", alike=(), best="good", beats_scratch=None, beats_static=None)
+    assert found == Recommendation(model="good", alike=(), best="good", timed=True, beats_scratch=None, beats_static=None)
+
+
+def test_speed_decides_nothing_until_all_that_are_alike_have_been_timed() -> None:
+    study = Study("ner").add("untimed", 0.81, speed=0).add("timed", 0.79, speed=100)
+    found = study.recommend()
+    assert found is not None
+    assert (found.model, found.best, found.alike, found.timed) == ("untimed", "untimed", ("timed",), False)
 
 
 def test_a_control_may_win() -> None:
@@ -135,3 +142,11 @@ def test_nothing_scored_and_seeds_that_failed() -> None:
     found = study.recommend()
     assert found is not None and found.model == "bert"
     assert study.standings()["bert"].low is None
+
+
+def test_quality_is_of_the_seeds_that_have_all_tasks() -> None:
+    study = Study("ner", "topic").add("bert", 0.8, 0.6)
+    study.rows["topic"]["bert"][0] = mean_of(np.zeros(ROWS))
+    del study.rows["ner"]["bert"][0]  # with the seed that went badly
+    whole = [float(np.mean([study.rows[task]["bert"][seed].score for task in ("ner", "topic")])) for seed in (1, 2)]
+    assert study.standings()["bert"].quality == pytest.approx(np.mean(whole))

@@ -111,13 +111,33 @@ def test_more_slots_run_what_does_not_wait_for_another(tmp_path: Path) -> None:
 
 
 def test_what_must_be_alone_comes_when_nothing_else_runs(tmp_path: Path) -> None:
-    timing = [Cell(kind=Kind.SPEED, entrant=name, folder_name=name, seed=0, needs=f"pretrain-{name}-0") for name in "ab"]
-    work = cells()
+    timing, work = timings(), cells()
     running: dict[Future[State], Cell] = {Future(): work[-1]}
     states: dict[str, Any] = {cell.key: {"status": "done"} for cell in work[:-1]}
     assert _ready([*timing, *work], states, running, 4) == []
     assert _ready([*timing, *work], states, {}, 4) == [work[-1]]
     assert _ready([*timing, *work], states | {work[-1].key: {"status": "done"}}, {}, 4) == timing[:1]
+
+
+def timings() -> list[Cell]:
+    return [Cell(kind=Kind.SPEED, entrant=name, folder_name=name, seed=0) for name in "ab"]
+
+
+def test_a_model_is_timed_again_when_more_of_it_is_there(tmp_path: Path) -> None:
+    every = [*cells(), *timings()]
+    run_cells(tmp_path, every, Scripted({"tune-a-0-x": "failed"}), clock=Clock(tmp_path), show=lambda progress: None)
+    second = Scripted()
+    run_cells(tmp_path, every, second, clock=Clock(tmp_path), show=lambda progress: None)
+    assert second.ran == ["tune-a-0-x", "speed-a-0"]
+
+
+def test_what_could_not_be_done_and_now_can_is_run(tmp_path: Path) -> None:
+    mark_cannot(tmp_path, cells(), {("a", ""): "its rehearsal was ended by the system", ("b", "y"): "cannot write"})
+    run(tmp_path, Scripted())
+    mark_cannot(tmp_path, cells(), {("b", "y"): "cannot write"})
+    second = Scripted()
+    _, states, _ = run(tmp_path, second)
+    assert second.ran == ["pretrain-a-0", "tune-a-0-x", "tune-a-0-y"] and states["tune-b-0-y"]["status"] == "cannot"
 
 
 def test_one_at_a_time(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from plume.comparing.entrants import SCRATCH, entrants
 from plume.comparing.grid import Kind, grid
+from plume.comparing.records import parent_of
 from plume.comparing.results import Control
 from plume.comparing.study import Study, Tokenising, make_study, make_task, parse_task, refuse_within
 from plume.comparing.study_file import read_study_file, write_study_file
@@ -119,6 +120,28 @@ def test_controls_are_always_in(files: Path) -> None:
     own = {one.name: one for one in entrants(made(files, recipes=["word2vec", "gpt2"]))}
     assert list(own) == ["word2vec", "gpt2", SCRATCH] and own["word2vec"].control is Control.STATIC and own[SCRATCH].recipe == "gpt2/tiny"
     assert next(one for one in entrants(made(files, budget="1e14flops")) if one.static).budget is None  # they count no FLOPs
+
+
+def test_what_plain_text_cannot_train_is_no_control(files: Path) -> None:
+    found = {one.name: one.recipe for one in entrants(made(files, recipes=["cove", "gpt2"]))}
+    assert found[SCRATCH] == "gpt2/tiny"
+    assert {one.name: one.recipe for one in entrants(made(files, recipes=["cove"]))}[SCRATCH] == "cove/tiny"
+
+
+def test_a_recipe_differs_from_its_parent_as_both_are_in_the_study(files: Path) -> None:
+    study = made(files, recipes=["roberta"], overrides=["training.length=64"])
+    paths = {one.path for one in parent_of(entrants(study)[0].declared, study)[1]}
+    assert paths and not any(path.startswith(("training.length", "tokenizer")) for path in paths)
+    own = made(files, recipes=["roberta"], tokenizer="own")
+    assert any(one.path.startswith("tokenizer") for one in parent_of(entrants(own)[0].declared, own)[1])
+
+
+def test_files_that_are_gone(files: Path) -> None:
+    study = made(files)
+    (files / "topic.tsv").unlink()
+    Path(study.corpus[0]).unlink()
+    with pytest.raises(PlumeError, match="is gone, which the study reads"):
+        study.fingerprint()
 
 
 def test_pieces_of_words_are_cut_alike(files: Path) -> None:

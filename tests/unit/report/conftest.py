@@ -303,6 +303,7 @@ def make(*, models: int = 12, tasks: int = 3, seeds: int = 3, seed: int = 5) -> 
             model=quickest.model,
             alike=tuple(standing.model for standing in alike if standing is not quickest),
             best=best.model,
+            timed=True,
             beats_scratch=True,
             beats_static=True,
         ),

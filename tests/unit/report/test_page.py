@@ -84,7 +84,10 @@ def test_the_recommendation_is_two_sentences_that_name_model_reason_and_controls
 
 
 def test_a_task_is_told_by_its_kinds_of_names_and_its_files(page: Reader) -> None:
-    assert "Tuned on 1,200 examples (ner/train.conll), scored on 800 (ner/test.conll). Labels: LOC, ORG, PER." in page.text
+    assert (
+        "Tuned on 1,200 examples (ner/train.conll), a part of them held out to choose the checkpoint by; scored on 800 (ner/test.conll). Labels: LOC, ORG, PER."
+        in page.text
+    )
     assert "label 11, … (14)." in page.text
 
 
@@ -238,9 +241,43 @@ def test_cells_without_a_result_are_told_with_their_reason(results: Results, tmp
 
 def test_a_probe_that_failed_and_rows_that_were_left_out_are_told(results: Results, tmp_path: Path) -> None:
     tasks = (replace(results.tasks[0], left_out=("7 left out: empty text (first: train.tsv, line 3)",)), *results.tasks[1:])
-    text = read(replace(results, tasks=tasks, unmeasured=(("bert", "probe", "MemoryError: too large"),)), tmp_path).text
+    text = read(
+        replace(
+            results,
+            tasks=tasks,
+            unmeasured=(("bert", "probe", Status.FAILED, "MemoryError: too large"), ("gpt", "speed", Status.WAITING, "")),
+        ),
+        tmp_path,
+    ).text
     assert "Of the files: 7 left out: empty text (first: train.tsv, line 3)." in text
     assert "bert probing 0 failed MemoryError: too large" in text
+    assert "gpt timing 0 waiting" in text
+
+
+def test_ties_graded_answers_and_held_out_examples_are_told_as_such(results: Results, tmp_path: Path) -> None:
+    pairs = tuple(replace(one, verdict=Verdict.SAME, difference=0.0, more_seeds=None) for one in results.comparisons)
+    tasks = tuple(replace(one, graded=True, dev_file="dev.tsv" if one.name == "ner" else "") for one in results.tasks)
+    text = read(replace(results, comparisons=pairs, tasks=tasks), tmp_path).text
+    assert "have the same mean score." in text and "more scored examples would be needed" not in text
+    assert "better than the median of all answers" in text and not re.search(r"Example \d+: \d+ of \d+ right", text)
+    assert text.count("a part of them held out to choose the checkpoint by") == len(tasks) - 1
+
+
+def test_before_all_are_timed_speed_is_not_given_as_a_reason(results: Results, tmp_path: Path) -> None:
+    assert results.recommendation is not None
+    verdict = read(replace(results, recommendation=replace(results.recommendation, timed=False)), tmp_path).text
+    assert "how fast the models predict has not been measured for all yet" in verdict and "none is clearly faster" not in verdict
+
+
+def test_of_several_word_vectors_the_best_is_quoted_with_the_tasks_it_has(results: Results, tmp_path: Path) -> None:
+    assert results.recommendation is not None
+    chosen = replace(results.recommendation, beats_scratch=True, beats_static=False)
+    models = tuple(replace(one, control=Control.STATIC) if one.name == "word2vec" else one for one in results.models)
+    standings = tuple(replace(one, quality=0.4987) if one.model == "word2vec" else one for one in results.standings)
+    less = tuple(one for one in results.summaries if (one.model, one.task) != ("word2vec", "ner"))
+    assert next(one for one in results.standings if one.model == "static").quality < 0.4987
+    text = read(replace(results, models=models, standings=standings, summaries=less, recommendation=chosen), tmp_path).text
+    assert "the lead over static vectors (49.9 on 2 of 3 tasks) is not beyond the noise" in text
 
 
 def test_the_only_model_is_ahead_of_nobody(study_of: Make, tmp_path: Path) -> None:
@@ -272,7 +309,7 @@ def test_a_study_that_has_only_begun(results: Results, tmp_path: Path) -> None:
 
 
 def test_a_control_may_win(results: Results, tmp_path: Path) -> None:
-    won = Recommendation(model="static", alike=(), best="static", beats_scratch=True, beats_static=False)
+    won = Recommendation(model="static", alike=(), best="static", timed=True, beats_scratch=True, beats_static=False)
     text = read(replace(results, recommendation=won), tmp_path).text
     assert "Ship static (static vectors): its quality" in text
     assert "It is a control (static vectors)" in text
@@ -281,7 +318,7 @@ def test_a_control_may_win(results: Results, tmp_path: Path) -> None:
 @pytest.mark.parametrize("scratch", [True, False, None])
 @pytest.mark.parametrize("static", [True, False, None])
 def test_whether_pretraining_paid(results: Results, tmp_path: Path, scratch: bool | None, static: bool | None) -> None:
-    won = Recommendation(model="bert", alike=("electra",), best="bert", beats_scratch=scratch, beats_static=static)
+    won = Recommendation(model="bert", alike=("electra",), best="bert", timed=True, beats_scratch=scratch, beats_static=static)
     text = read(replace(results, recommendation=won), tmp_path).text
     assert ("Pre-training paid" in text) == (scratch is True)
     assert ("not paid" in text) == (scratch is False)

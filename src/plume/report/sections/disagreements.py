@@ -22,20 +22,22 @@ def _task(study: Study, task: TaskRecord) -> Fold | None:
     if not found:
         return None
     summary = study.words.count("disagreements_summary", len(found), task=task.name)
-    return Fold(summary=summary, blocks=tuple(_example(study, each) for each in found))
+    return Fold(summary=summary, blocks=tuple(_example(study, task, each) for each in found))
 
 
-def _example(study: Study, found: Disagreement) -> Example:
-    words = study.words
-    right = sum(found.right.values())
+def _example(study: Study, task: TaskRecord, found: Disagreement) -> Example:
+    words, right = study.words, sum(found.right.values())
+    heading, right_word, wrong_word = (
+        ("example_heading_graded", "right_graded", "wrong_graded") if task.graded else ("example_heading", "right", "wrong")
+    )
     return Example(
-        heading=words("example_heading", row=f"{found.row + 1:,}", right=right, models=len(found.right)),
+        heading=words(heading, row=f"{found.row + 1:,}", right=right, models=len(found.right)),
         texts=tuple(_cut(text) for text in found.texts),
         gold=_cut(found.gold) or "–",
         gold_name=words("gold"),
         answers=_answers(study, found),
-        right_word=words("right"),
-        wrong_word=words("wrong"),
+        right_word=words(right_word),
+        wrong_word=words(wrong_word),
     )
 
 

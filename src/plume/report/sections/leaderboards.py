@@ -45,7 +45,7 @@ def _about(study: Study, task: TaskRecord) -> str:
     return words.sentences(
         words("task_about", title=words.or_as_is("kind", task.kind, task.title), kind=task.kind, metric=task.metric),
         words(
-            "task_files",
+            "task_files" if task.dev_file else "task_files_held_out",
             train=f"{task.train_examples:,}",
             train_file=_short(task.train_file),
             scored=f"{task.scored_examples:,}",

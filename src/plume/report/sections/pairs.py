@@ -27,6 +27,8 @@ def sentence(study: Study, task: TaskRecord, pair: Comparison) -> str:
 
 def _same(study: Study, pair: Comparison) -> str:
     words, both = study.words, {"first": pair.first, "second": pair.second}
+    if pair.difference == 0:
+        return words("same_score", **both)
     if pair.more_seeds and pair.more_seeds > _TOO_MANY_SEEDS:
         return words.count("same_too_many", pair.seeds, more=_TOO_MANY_SEEDS, **both)
     if pair.more_seeds:
@@ -63,9 +65,11 @@ def _what_would_tell(study: Study, task: TaskRecord, alike: list[Comparison]) ->
         return [sentence(study, task, pair) for pair in alike][:_MOST_SENTENCES]
     best, seeds = alike[0].first, alike[0].seeds
     by_seeds = [words("seeds_item", model=pair.second, more=_more(pair.more_seeds)) for pair in alike if pair.more_seeds]
-    by_rows = [pair.second for pair in alike if not pair.more_seeds]
+    by_rows = [pair.second for pair in alike if not pair.more_seeds and pair.difference]
+    ties = [pair.second for pair in alike if not pair.difference]
     said = [words("same_seeds_many", best=best, seeds=seeds, models=words.list(by_seeds))] if by_seeds else []
-    return said + ([words("same_rows_many", best=best, models=words.list(by_rows))] if by_rows else [])
+    said += [words("same_rows_many", best=best, models=words.list(by_rows))] if by_rows else []
+    return said + ([words("same_score", first=best, second=words.list(ties))] if ties else [])
 
 
 def _group(study: Study, best: str, alike: list[str], rest: list[str]) -> str:

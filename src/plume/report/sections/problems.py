@@ -25,8 +25,8 @@ def _found(study: Study) -> dict[tuple[str, str, Status, str], list[int]]:
     for cell in study.results.scores:
         if cell.status is not Status.DONE:
             found.setdefault((cell.model, cell.task, cell.status, cell.reason), []).append(cell.seed)
-    for model, what, reason in study.results.unmeasured:
-        found[model, study.words(f"measuring_{what}"), Status.FAILED, reason] = [study.results.seeds[0]]
+    for model, what, status, reason in study.results.unmeasured:
+        found[model, study.words(f"measuring_{what}"), status, reason] = [study.results.seeds[0]]
     return found
 
 

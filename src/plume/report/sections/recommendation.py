@@ -35,6 +35,8 @@ def _which(study: Study, chosen: Recommendation) -> str:
         "disk": size(standing.disk),
     }
     others = [name for name in chosen.alike if name not in (chosen.best, chosen.model)]
+    if not chosen.timed:
+        return words("ship_untimed", **values)
     if chosen.model == chosen.best:
         alone = "ship_alone" if len(study.candidates(chosen.model)) > 1 else "ship_only"
         return words("ship_alike", others=words.few(others), **values) if others else words(alone, **values)
@@ -58,12 +60,21 @@ def _paid(study: Study, chosen: Recommendation) -> str:
     answer = {True: "yes", False: "no", None: "none"}
     scratch, static = _control(study, Control.SCRATCH), _control(study, Control.STATIC)
     key = f"paid_{answer[chosen.beats_scratch]}_{answer[chosen.beats_static]}"
-    return words(key, scratch=points(scratch.quality if scratch else None), static=points(static.quality if static else None))
+    return words(key, scratch=_control_text(study, scratch, chosen), static=_control_text(study, static, chosen))
+
+
+def _control_text(study: Study, control: Standing | None, chosen: Recommendation) -> str:
+    """Its quality; where it lacks some of the tasks, on how many it is."""
+    if control is None:
+        return points(None)
+    own, all_ = len(study.scored_tasks(control.model)), len(study.scored_tasks(chosen.model))
+    return points(control.quality) if own == all_ else study.words("on_some_tasks", value=points(control.quality), own=own, all=all_)
 
 
 def _control(study: Study, kind: Control) -> Standing | None:
+    """Of several word vectors the best."""
     found = [study.standings[model.name] for model in study.results.models if model.control is kind and model.name in study.standings]
-    return found[0] if found else None
+    return max(found, key=lambda one: one.quality, default=None)
 
 
 def _facts(study: Study, standing: Standing) -> tuple[Fact, ...]:
