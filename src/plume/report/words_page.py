@@ -184,8 +184,8 @@ WORDS: dict[str, tuple[str, str]] = {
         "在冻结的预训练模型的每一层上各训练一个线性分类器，未经任何微调。第 0 层是嵌入层。某层高出虚线的部分，就是它已掌握的信息。",
     ),
     "no_probes": (
-        "There are no probes: none has been run yet, or no task of this study can be probed.",
-        "没有探针结果：尚未运行，或本次研究没有可以做探针的任务。",
+        "There are no probes: none was asked for or has been run yet, or no task of this study can be probed.",
+        "没有探针结果：没有要求、尚未运行，或本次研究没有可以做探针的任务。",
     ),
     "probe_numbers": ("{task}: all numbers", "{task}：全部数值"),
     "probe_table": ("Accuracy of the probes on {task} by layer", "{task} 各层探针的准确率"),
