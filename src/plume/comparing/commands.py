@@ -9,7 +9,7 @@ from pathlib import Path
 
 from plume.comparing.entrants import Entrant
 from plume.comparing.grid import Cell, Kind
-from plume.comparing.study import Study
+from plume.comparing.study import Study, is_recipe_file
 from plume.comparing.work import model_folder, word_threads
 
 
@@ -33,7 +33,7 @@ def cell_command(folder: Path, study: Study, entrants: Sequence[Entrant], cell: 
     made = str(Path(_again(folder)) / cell.folder)
     out = ["--seed", str(cell.seed), "--out", made]
     if cell.kind is Kind.PRETRAIN:
-        words = ["plume", "pretrain", entrant.recipe]
+        words = ["plume", "pretrain", shown(entrant.recipe) if is_recipe_file(entrant.recipe) else entrant.recipe]
         words += [word for path in study.corpus for word in ("--corpus", shown(path))]
         words += ["--budget", entrant.budget] if entrant.budget else []
         words += [word for one in entrant.overrides for word in ("--set", one)]
