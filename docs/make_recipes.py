@@ -36,8 +36,8 @@ tokens, knowing how frequent each is and copying what the input shows at the sam
 the mean length); for classes, guessing by their shares; for word vectors, the best guess from how frequent the word to be predicted is (GloVe's loss
 is its weighted square error, its baseline that of the biases alone). A loss below its baseline is learned from context; *right* is how often the
 likeliest answer was. Tokens count everything that the network reads, a decoder's input too. `labelled.jsonl` is enwiki_slice and ag_news with
-their sections as labels, `tweets.txt` tweeteval_emoji with its emoji put back. The figures are older than the local start of small sizes with learned positions (docs/architecture.md):
-`--set positions.local=false` gives them again.
+their sections as labels, `tweets.txt` tweeteval_emoji with its emoji put back. The figures are older than the local start of small sizes with
+learned positions (docs/architecture.md): `--set positions.local=false` gives them again.
 """
 
 
