@@ -22,7 +22,7 @@ from plume.comparing.study import Study
 from plume.comparing.study_file import write_study_file
 from plume.comparing.work import read_study
 from plume.core.files import write_text
-from plume.core.machine import cores
+from plume.core.machine import runs_at_once
 
 STUDY_FILE = "study.toml"
 
@@ -53,7 +53,7 @@ def prepare(study: Study, *, slots: int, quiet: bool = False) -> Prepared:
     with console.status("reading the tasks …"):
         looks = look_at_tasks(study)
     with console.status("rehearsing a few steps of every model …"):
-        rehearsals = rehearse_all(study, found, looks, slots=min(slots, max(cores() // study.threads, 1)))  # here, wherever cells are run
+        rehearsals = rehearse_all(study, found, looks, slots=min(slots, runs_at_once(study.threads)))  # here, wherever cells are run
     refuse_small_budget(study.budget, rehearsals)
     cells = grid(study, found)
     plan = make_plan(study, found, cells, looks, rehearsals, slots=slots)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from plume.comparing.engine import Engine, Local
 from plume.core.errors import PlumeError
-from plume.core.machine import cores
+from plume.core.machine import runs_at_once
 from plume.train.device import choose_device
 
 
@@ -13,7 +13,7 @@ def make_engine(name: str, address: str | None = None, *, threads: int = 1) -> E
     if name == "local":
         if address is not None:
             raise PlumeError("--address is of a Ray that is running: add --engine ray.")
-        return Local(max(cores() // threads, 1) if choose_device().type == "cpu" else 1)
+        return Local(runs_at_once(threads) if choose_device().type == "cpu" else 1)
     if name == "ray":
         from plume.comparing.ray_engine import Ray
 

@@ -14,3 +14,8 @@ def cores() -> int:
         return max(1, min(seen, int(quota) // int(period)))
     except (OSError, ValueError):  # no such account, or "max"
         return seen
+
+
+def runs_at_once(threads: int) -> int:
+    """How many runs of so many threads the cores hold side by side, and one at least."""
+    return max(cores() // threads, 1)
