@@ -6,6 +6,7 @@ import json
 import os
 import random
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -183,6 +184,16 @@ def test_a_finished_study_runs_nothing_again(whole: Path, start: Start) -> None:
     assert "推荐" in (whole / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
+def test_a_run_made_again_gives_the_same_figures(whole: Path, tmp_path: Path, start: Start) -> None:
+    out = tmp_path / "again"
+    shutil.copytree(whole, out)
+    before = {path: path.stat().st_mtime_ns for path in out.rglob("model.safetensors")}
+    finish(start(["compare", str(out), "--again", "gpt2:1", "-q"]))
+    anew = {path.relative_to(out).parts[1:3] for path, then in before.items() if path.stat().st_mtime_ns != then}
+    assert anew == {("gpt2", "1")} and figures(out) == figures(whole)
+
+
 def test_bad_input_is_refused_before_anything_is_spent(files: Path, tmp_path: Path, plume: Callable[..., Any], whole: Path) -> None:
     out = tmp_path / "out"
     broken = tmp_path / "broken.tsv"
@@ -197,6 +208,8 @@ def test_bad_input_is_refused_before_anything_is_spent(files: Path, tmp_path: Pa
         ([word.replace("bert,gpt2", "bert,gtp2") for word in usual], "did you mean"),
         ([*usual, "--language", "fr"], "does not speak 'fr'"),
         ([*usual, "--engine", "slurm"], "no engine 'slurm'"),
+        (["compare", str(whole), "--again", "gtp2:1"], "no model 'gtp2': did you mean gpt2?"),
+        (["compare", str(whole), "--again", "gpt2:2"], "one of the study's seeds"),
     ):
         result = plume(*words)
         assert result.code == 2 and says in result.err and "Traceback" not in result.err, result.err

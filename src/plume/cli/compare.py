@@ -37,6 +37,9 @@ def run(
     size: Annotated[str | None, typer.Option(help="Of families named without one: tiny, mini, small …  [default: tiny]")] = None,
     out: Annotated[Path | None, typer.Option(help="The directory of the study.  [default: study]")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the study in that directory.")] = False,
+    again: Annotated[
+        list[str] | None, typer.Option(help="A run to throw away and make anew, with all that stands on it: MODEL:SEED; may be repeated.")
+    ] = None,
     plan: Annotated[bool, typer.Option("--plan", help="Only say what would be run, for how long, with what memory and disk.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before a study of more than an hour.")] = False,
     language: Annotated[str, typer.Option(help="Of the report, and of the data that plume brings: en or zh.")] = "en",
@@ -61,6 +64,7 @@ def run(
     from plume.comparing.forks import fork_server
 
     fork_server()
+    from plume.comparing.again import cells_again
     from plume.comparing.compare import compare, finished, prepare
     from plume.comparing.engines import make_engine
     from plume.comparing.run import read_states
@@ -68,6 +72,7 @@ def run(
     from plume.report.words import Words
 
     Words(language)  # says at once if there is no such language
+    resume = resume or again is not None
     given = {
         "corpus": corpus, "recipes": recipes.split(",") if recipes else None, "budget": budget, "seeds": seeds, "size": size,
         "tokenizer": tokenizer, "static": static, "overrides": set_, "tune": tune, "threads": threads, "probes": probes,
@@ -80,7 +85,8 @@ def run(
             where = make_engine(engine, address, threads=found.threads)
             where.close()
             prepared = prepare(found, slots=where.slots, quiet=quiet)
-            _print_plan(prepared, read_states(folder, prepared.cells) if resume else ())
+            anew = cells_again(prepared.cells, again or ())
+            _print_plan(prepared, read_states(folder, [cell for cell in prepared.cells if cell not in anew]) if resume else ())
         return
     found = _study(study, task, chosen, folder, language=language, resume=resume)
 
@@ -90,7 +96,8 @@ def run(
     if study is not None and study.is_dir() and not resume and (results := finished(study)) is not None:
         _finish(results, study, language=language, quiet=quiet)
         return
-    made = compare(found, folder, resume=resume, engine=make_engine(engine, address, threads=found.threads), agree=agree, quiet=quiet)
+    where = make_engine(engine, address, threads=found.threads)
+    made = compare(found, folder, resume=resume, again=again or (), engine=where, agree=agree, quiet=quiet)
     if made is None:
         raise PlumeError("Nothing was run.")
     _finish(made.results, folder, language=language, quiet=quiet)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 
+from plume.comparing.again import cells_again, throw_away
 from plume.comparing.board import Board
 from plume.comparing.collect import collect
 from plume.comparing.engine import Engine
@@ -65,16 +66,19 @@ def compare(
     folder: Path,
     *,
     resume: bool = False,
+    again: Sequence[str] = (),
     engine: Engine | None = None,
     agree: Callable[[Prepared, float], bool] = lambda prepared, seconds: True,
     quiet: bool = False,
 ) -> Compared | None:
-    """Run the study into `folder`, or go on with it there; None: `agree`, told the plan and the seconds that are left of it, would not."""
+    """Run the study into `folder`, or go on with it there, with the runs `again` (MODEL:SEED) thrown away and made anew; None: `agree`, told the plan
+    and the seconds that are left of it, would not."""
     check_folder(folder, study, resume=resume)
+    anew = cells_again(grid(study, entrants(study)), again)
     engine = engine or make_engine("local", threads=study.threads)
     clock = Clock(folder)
     prepared = prepare(study, slots=engine.slots, quiet=quiet)
-    ended = read_states(folder, prepared.cells)
+    ended = read_states(folder, [cell for cell in prepared.cells if cell not in anew])
     with clock.stopped():
         agreed = agree(prepared, prepared.plan.left([key for key, state in ended.items() if state["status"] != Status.FAILED]))
     if not agreed:
@@ -82,6 +86,7 @@ def compare(
     with locked(folder):
         claim_folder(folder, study, slots=engine.slots)
         write_text(folder / STUDY_FILE, write_study_file(study, beside=folder))
+        throw_away(folder, anew)
         reasons = {(one.entrant, task): reason for one in prepared.rehearsals for task, reason in one.cannot.items()}
         mark_cannot(folder, prepared.cells, reasons)
         metrics = {look.name: look.task.metric for look in prepared.looks}

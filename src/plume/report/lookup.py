@@ -11,6 +11,8 @@ from plume.comparing.results import ModelRecord, PretrainRecord, Results, ScoreR
 from plume.report.charts.drawing import Shape
 from plume.report.words import Words
 
+_SLOWED = 0.85  # of the tokens that the same model saw with another seed; undisturbed runs differ by less
+
 
 @dataclass(frozen=True, kw_only=True)
 class Study:
@@ -68,6 +70,13 @@ class Study:
 
     def runs(self, model: str) -> list[PretrainRecord]:
         return [run for run in self.results.pretraining if run.model == model and run.status is Status.DONE]
+
+    def slowed(self) -> list[PretrainRecord]:
+        """Runs that did clearly less in their time than the same model with another seed: something else was using the machine."""
+        if self.results.budget_unit != "seconds":
+            return []
+        most = {model: max((run.tokens for run in self.runs(model)), default=0) for model in self.models}
+        return [run for model in self.models for run in self.runs(model) if run.tokens < _SLOWED * most[model]]
 
     def tokens(self, model: str) -> float:
         return mean([run.tokens for run in self.runs(model)])

@@ -111,6 +111,11 @@ WORDS: dict[str, tuple[str, str]] = {
         "Their scores say what the budget was enough for, not what the families can do with a larger one.",
         "预算用完时，下列模型只学到了词的频率，几乎没有学到上下文：{models}。它们的得分只说明这点预算够做什么，并不说明预算更大时这些家族的水平。",
     ),
+    "slowed_caution": (
+        "These runs saw clearly fewer tokens in their time than the same model with another seed, so something else was using the machine: {runs}. "
+        "Their scores may be too low; --again makes them anew, with all that stands on them.",
+        "下列运行在同样时间里看到的词元明显少于同一模型的其他种子，机器当时还在做别的事：{runs}。得分可能偏低；用 --again 可以连同后续步骤重做。",
+    ),
     "incomplete_caution": (
         "Not in the running, for want of a score on every task: {models}.",
         "因缺少某些任务的得分而没有参评：{models}。",

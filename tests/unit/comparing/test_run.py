@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
+from plume.comparing.again import cells_again, throw_away
 from plume.comparing.engine import State
 from plume.comparing.grid import Cell, Kind
 from plume.comparing.results import Status
 from plume.comparing.run import Clock, Progress, _ready, locked, mark_cannot, read_states, run_cells
 from plume.core.errors import PlumeError
-from plume.core.files import write_json
+from plume.core.files import write_json, write_text
 
 
 def cells() -> list[Cell]:
@@ -138,6 +139,25 @@ def test_what_could_not_be_done_and_now_can_is_run(tmp_path: Path) -> None:
     second = Scripted()
     _, states, _ = run(tmp_path, second)
     assert second.ran == ["pretrain-a-0", "tune-a-0-x", "tune-a-0-y"] and states["tune-b-0-y"]["status"] == "cannot"
+
+
+def test_a_run_is_made_again_with_all_that_stands_on_it(tmp_path: Path) -> None:
+    every = [*cells(), *timings()]
+    run_cells(tmp_path, every, Scripted(), clock=Clock(tmp_path), show=lambda progress: None)
+    left = [tmp_path / cell.folder / "model.safetensors" for cell in cells()]
+    for path in left:
+        write_text(path, "weights")
+    throw_away(tmp_path, cells_again(every, ["b:0"]))
+    assert [path.exists() for path in left] == [cell.entrant == "a" for cell in cells()]
+    second = Scripted()
+    run_cells(tmp_path, every, second, clock=Clock(tmp_path), show=lambda progress: None)
+    assert second.ran == ["pretrain-b-0", "tune-b-0-x", "tune-b-0-y", "speed-b-0"]
+
+
+@pytest.mark.parametrize(("text", "says"), [("b", "not 'b'"), ("b:7", "seeds: 0"), ("b:x", "b:x"), ("c:0", "no model 'c'")])
+def test_a_run_that_is_not_there(text: str, says: str) -> None:
+    with pytest.raises(PlumeError, match=says):
+        cells_again(cells(), [text])
 
 
 def test_one_at_a_time(tmp_path: Path) -> None:

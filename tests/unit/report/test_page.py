@@ -204,6 +204,18 @@ def test_models_that_learned_no_context_are_named(study_of: Make, tmp_path: Path
     assert "of their context" not in read(results, tmp_path).text
 
 
+def test_runs_that_something_else_slowed_are_named(study_of: Make, tmp_path: Path) -> None:
+    """Only where time was the budget: tokens are then what is left of it."""
+    results = study_of(models=3, seeds=2)
+    name = results.pretraining[0].model
+    seen = {(name, 0): 600_000, (name, 1): 720_000, (results.pretraining[-1].model, 0): 620_000}
+    runs = tuple(replace(run, tokens=seen.get((run.model, run.seed), run.tokens)) for run in results.pretraining)
+    by_time, by_tokens = (replace(results, pretraining=runs, budget_unit=unit) for unit in ("seconds", "tokens"))
+    assert f"something else was using the machine: {name}:0." in read(by_time, tmp_path).text
+    assert f"机器当时还在做别的事：{name}:0。" in read(by_time, tmp_path, "zh").text
+    assert "something else" not in read(by_tokens, tmp_path).text
+
+
 def test_one_task_and_one_recipe(study_of: Make, tmp_path: Path) -> None:
     text = read(study_of(models=1, tasks=1, seeds=1), tmp_path).text
     assert "One recipe" in text and "over one task" in text

@@ -113,6 +113,8 @@ def _cautions(study: Study) -> list[str]:
         notes.append(words("one_seed_caution"))
     if stuck := [model.name for model in study.recipes() if (runs := study.runs(model.name)) and all(run.stuck for run in runs)]:
         notes.append(words("stuck_caution", models=words.list(stuck)))
+    if slowed := study.slowed():
+        notes.append(words("slowed_caution", runs=words.list([f"{run.model}:{run.seed}" for run in slowed])))
     return [*notes, *_gaps(study)]
 
 
