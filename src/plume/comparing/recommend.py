@@ -1,4 +1,4 @@
-"""Which model to ship: among those that cannot be told apart from the best and are about as fast as the fastest of them, the better one."""
+"""Which model to ship: among those that are as good as the best, by all that can be told, and about as fast as the fastest of them, the better one."""
 
 from __future__ import annotations
 
@@ -61,12 +61,15 @@ def recommend(
     quality = _quality(names, over, tables)
     comparisons = compare_all("", quality)
     best = max(quality, key=lambda name: quality[name].mean)
-    group = alike(best, comparisons)
+    controlling = {one.name for one in models if one.control is not None}
+    # That two cannot be told apart does not make them equal: speed must not cost what the best is shown to bring.
+    beaten = [name for name in quality if name in controlling and _better(best, name, comparisons)]
+    near = alike(best, comparisons)
+    group = {name for name in near if name == best or all(_better(name, other, comparisons) for other in beaten)}
     # The fastest; of those that are as fast but for the jitter of timing, the better. A control only where nothing else is as fast.
     timed = all(ranked[name].per_second for name in group)  # else speed decides nothing
     fastest = max(ranked[name].per_second for name in group)
     quick = [name for name in group if ranked[name].per_second >= _AS_FAST * fastest] if timed else [best]
-    controlling = {one.name for one in models if one.control is not None}
     model = min(quick, key=lambda name: (name in controlling, -quality[name].mean))
     # The better ones come last: of several word vectors the best is the control.
     controls = {
@@ -89,6 +92,7 @@ def recommend(
         timed=timed,
         beats_scratch=beats(Control.SCRATCH),
         beats_static=beats(Control.STATIC),
+        unproven=tuple(name for name in names if name in near - group),
     )
 
 

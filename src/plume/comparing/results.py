@@ -207,6 +207,7 @@ class Recommendation:
     timed: bool  # all of them: else speed decided nothing
     beats_scratch: bool | None  # told apart from the control without pre-training; None: there is no such score
     beats_static: bool | None
+    unproven: tuple[str, ...] = ()  # cannot be told apart from the best either, but are not shown to beat a control that it beats
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,6 +11,10 @@ WORDS: dict[str, tuple[str, str]] = {
         "{rate} predictions a second and {disk} on disk.",
         "推荐使用 {model}：它在 {tasks}上的质量为 {quality}，明确高于其他所有模型，每秒可预测 {rate} 条，占磁盘 {disk}。",
     ),
+    "ship_proven": (
+        "Ship {model}: its quality over {tasks} is the highest, {quality}, at {rate} predictions a second and {disk} on disk.",
+        "推荐使用 {model}：它在 {tasks}上的质量最高，为 {quality}，每秒可预测 {rate} 条，占磁盘 {disk}。",
+    ),
     "ship_only": (
         "{model} is the only model with a score on {tasks}: {quality}, at {rate} predictions a second and {disk} on disk.",
         "只有 {model} 在 {tasks}上有得分：质量为 {quality}，每秒可预测 {rate} 条，占磁盘 {disk}。",
@@ -100,6 +104,11 @@ WORDS: dict[str, tuple[str, str]] = {
         "noise: told apart at 5%, by a bootstrap over scored "
         "examples together with the noise between seeds.",
         "质量是 {tasks}的得分占满分之比的平均值，满分 100。“超出噪声”“明确”指由评分样本上的自助法与种子间的波动判断，在 5% 水平上可以区分。",
+    ),
+    "unproven_caution": (
+        "These cannot be told apart from {best} either, but are not shown to be better than a control that it is better than, "
+        "so that how fast they are does not count: {models}.",
+        "下列模型与 {best} 也无法区分，但没有像它那样明确好于某个对照，因此不因速度入选：{models}。",
     ),
     "one_seed_caution": (
         "With one seed, how much a result changes from run to run was not measured: the intervals miss that "

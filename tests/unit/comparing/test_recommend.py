@@ -64,6 +64,14 @@ def test_the_fastest_of_those_that_are_alike() -> None:
     assert (found.beats_scratch, found.beats_static) == (True, True)
 
 
+def test_speed_must_not_cost_what_the_best_is_shown_to_bring() -> None:
+    """The one in the middle cannot be told apart from the best, nor from no pre-training."""
+    study = Study("ner").add("best", 0.80, speed=50).add("near", 0.775, speed=900)
+    found = study.add("scratch", 0.75, speed=900, control=Control.SCRATCH).recommend()
+    assert found is not None and found.beats_scratch is True
+    assert (found.model, found.best, found.alike, found.unproven) == ("best", "best", (), ("near",))
+
+
 def test_a_better_model_is_taken_though_it_is_slow() -> None:
     study = Study("ner", "topic").add("good", 0.8, 0.8, speed=1).add("quick", 0.7, 0.7, speed=1000)
     found = study.recommend()

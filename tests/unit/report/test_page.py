@@ -279,6 +279,14 @@ def test_before_all_are_timed_speed_is_not_given_as_a_reason(results: Results, t
     assert "how fast the models predict has not been measured for all yet" in verdict and "none is clearly faster" not in verdict
 
 
+def test_models_that_are_near_the_best_but_beat_no_control_are_named(results: Results, tmp_path: Path) -> None:
+    assert results.recommendation is not None
+    chosen = replace(results.recommendation, model="electra", best="electra", alike=(), unproven=("gpt", "t5"))
+    text = read(replace(results, recommendation=chosen), tmp_path).text
+    assert "how fast they are does not count: gpt and t5." in text and "ahead of all others" not in text
+    assert "how fast they are" not in read(results, tmp_path).text
+
+
 def test_of_several_word_vectors_the_best_is_quoted_with_the_tasks_it_has(results: Results, tmp_path: Path) -> None:
     assert results.recommendation is not None
     chosen = replace(results.recommendation, beats_scratch=True, beats_static=False)

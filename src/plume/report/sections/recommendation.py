@@ -38,7 +38,7 @@ def _which(study: Study, chosen: Recommendation) -> str:
     if not chosen.timed:
         return words("ship_untimed", **values)
     if chosen.model == chosen.best:
-        alone = "ship_alone" if len(study.candidates(chosen.model)) > 1 else "ship_only"
+        alone = "ship_proven" if chosen.unproven else "ship_alone" if len(study.candidates(chosen.model)) > 1 else "ship_only"
         return words("ship_alike", others=words.few(others), **values) if others else words(alone, **values)
     best = study.standings[chosen.best]
     values |= {"best": chosen.best, "best_quality": points(best.quality), "best_rate": rate(best.per_second)}
@@ -109,6 +109,9 @@ def _range(study: Study, standing: Standing) -> str:
 def _cautions(study: Study) -> list[str]:
     words = study.words
     notes = [words("quality_means", tasks=words.count("tasks_count", len(study.tasks)))]
+    chosen = study.results.recommendation
+    if chosen is not None and chosen.unproven:
+        notes.append(words("unproven_caution", models=words.list(chosen.unproven), best=chosen.best))
     if not study.several_seeds():
         notes.append(words("one_seed_caution"))
     if stuck := [model.name for model in study.recipes() if (runs := study.runs(model.name)) and all(run.stuck for run in runs)]:
