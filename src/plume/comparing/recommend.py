@@ -1,4 +1,4 @@
-"""Which model to ship: among those that are as good as the best, by all that can be told, and about as fast as the fastest of them, the better one."""
+"""Which model to ship: of those that are as good as the best, by all that can be told, and about as fast as the fastest of them, the better one."""
 
 from __future__ import annotations
 
