@@ -12,8 +12,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from plume.core import catalog as files
 from plume.recipes import _catalog as catalog
+from plume.recipes import _sizes
 from plume.static.recipe import StaticRecipe
 from plume.train.card import table
 from plume.train.diagram import diagrams
@@ -21,8 +21,8 @@ from plume.train.diagram import diagrams
 HERE = Path(__file__).parent
 HEAD = """# The families
 
-One section a family: what it is and when to use it, who sees whom while it is trained, what it costs, and what it learns in minutes. This page
-is made from the code (`make recipes-table`), so it cannot lag behind it.
+One section a family: what it is and when to use it, where it differs from its paper, who sees whom while it is trained, what it costs, and
+what it learns in minutes. This page is made from the code (`make recipes-table`), so it cannot lag behind it.
 
 In the pictures a line is a position: the token that is shown there, whom it may look at (■ sees, · does not; columns are positions in the same
 order), and, after the arrow, what must be predicted there. The rows come from a real batch of a tiny text. `plume show FAMILY --visibility`
@@ -43,7 +43,8 @@ learned positions (docs/architecture.md): `--set positions.local=false` gives th
 
 def main() -> None:
     results = json.loads((HERE / "recipes.json").read_text(encoding="utf-8")) if (HERE / "recipes.json").exists() else {}
-    sections = [HEAD, MEASURED, measured(results), *[section(family, results) for family in catalog.families()]]
+    small = f"## Small sizes\n\n{inspect.cleandoc(_sizes.__doc__ or '')}"
+    sections = [HEAD, small, MEASURED, measured(results), *[section(family, results) for family in catalog.families()]]
     (HERE / "recipes.md").write_text("\n\n".join(part.strip() for part in sections) + "\n", encoding="utf-8")
 
 
@@ -75,8 +76,7 @@ def measured(results: dict[str, Any]) -> str:
 
 def section(family: str, results: dict[str, Any]) -> str:
     base = catalog.declarations(family)["base"]
-    module = files.load("recipes", family)
-    parts = [f"## {family}", inspect.cleandoc(module.__doc__ or "")]
+    parts = [f"## {family}", catalog.about(family)]
     if isinstance(base, StaticRecipe):
         return "\n\n".join([*parts, f"Paper: {base.paper}."])
     parts.append(f"Paper: {base.paper}. {costs(family, results)}")

@@ -98,6 +98,13 @@ def test_a_recipe_survives_json(name: str) -> None:
     assert (recipe.name, recipe.size) == tuple(name.split("/"))
 
 
+@pytest.mark.parametrize("family", catalog.families())
+def test_the_file_says_where_it_differs_from_the_paper(family: str) -> None:
+    _, found, differs = catalog.about(family).partition("\n\nDiffers from the paper:")
+    assert found, f"recipes/{family.replace('-', '_')}.py: the docstring ends with a section 'Differs from the paper:'"
+    assert len(differs.split()) > 3
+
+
 @every_family
 def test_small_sizes_change_numbers_only(family: str) -> None:
     base, tiny = catalog.recipe(family), catalog.recipe(f"{family}/tiny")

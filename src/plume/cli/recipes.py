@@ -7,7 +7,9 @@ from typing import Annotated
 import typer
 
 
-def run(family: Annotated[str | None, typer.Argument(help="Only this family, with all its sizes.")] = None) -> None:
+def run(
+    family: Annotated[str | None, typer.Argument(help="Only this family: what it is, where it differs from its paper, its sizes.")] = None,
+) -> None:
     """List the families: what they are, their objectives, sizes and papers."""
     from rich.console import Console
     from rich.table import Table
@@ -21,6 +23,7 @@ def run(family: Annotated[str | None, typer.Argument(help="Only this family, wit
             table.add_column(column, justify="left" if column == "recipe" else "right")
         for name, figures in rows.items():
             table.add_row(name, *[f"{figure:,}" for figure in figures.values()])
+        print(f"{catalog.about(family)}\n")
     else:
         for column in ("family", "what it is", "objectives", "sizes", "paper"):
             table.add_column(column, overflow="fold")

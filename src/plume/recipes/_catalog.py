@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 from plume.core import catalog
 from plume.core.errors import PlumeError, suggest
 from plume.model.bridge import Bridge
@@ -86,6 +88,11 @@ def figures(of: Recipe | StaticRecipe) -> dict[str, int]:
         | {"embedding": of.embedding.width, "vocabulary": of.tokenizer.vocabulary, "length": of.training.length}
         | {"parameters": parameters(of)}
     )
+
+
+def about(family: str) -> str:
+    """What its file says of it: what it is, when to use it, and where it differs from the paper."""
+    return inspect.cleandoc(catalog.load(ROOM, family).__doc__ or "")
 
 
 def learns(of: Recipe | StaticRecipe) -> list[str]:

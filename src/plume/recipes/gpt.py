@@ -2,6 +2,11 @@
 
 Every token is predicted, so it learns fast, and its loss is an exact likelihood. Use it to write, to score text exactly, or as the plainest
 baseline of language modelling. The scores over the vocabulary for every token make it dearer a token than BERT.
+
+Differs from the paper:
+
+- Text is neither mended by ftfy nor cut by spaCy before BPE; words are cut at spaces and punctuation.
+- A separator stands between documents, and blocks go on across it; the authors' books were one document each.
 """
 
 from __future__ import annotations

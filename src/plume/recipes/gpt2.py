@@ -1,6 +1,10 @@
 """GPT-2: GPT, but norms before each sublayer and at the end, bytes, longer text, smaller first weights into the residual.
 
 Easier to train deep than GPT, and no text is unknown to it. The usual choice for writing; costs what GPT costs.
+
+Differs from the paper:
+
+- It states neither learning rate nor schedule: GPT's are kept.
 """
 
 from __future__ import annotations
@@ -17,7 +21,6 @@ from plume.recipes.gpt import GPT, decoder_config, decoder_from_config, decoder_
 from plume.text.format import GPT as GPT_FORMAT
 from plume.text.tokenizers import ByteLevelBPE
 
-# The paper does not state learning rate or schedule; GPT's are kept.
 GPT2 = replace(
     GPT,
     name="gpt2",
