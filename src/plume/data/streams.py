@@ -21,7 +21,8 @@ class Streams(Layout):
 
     Stream b is the b-th of `rows` equal parts of the corpus. Batch t is the rows from t · `rows` on: of each stream the next `room` tokens,
     and one more to predict. The last batch is shorter where the parts end; at most `rows` - 1 tokens of the corpus are left over. With
-    `backward`, the second half of the streams is read from its end to its start (ELMo, for its second direction).
+    `backward` there are half as many streams, each read by two rows: row b from its start to its end, row b + `rows` / 2 from its end to its
+    start (ELMo, whose two directions model the same text, arXiv:1802.05365 §3.1).
     """
 
     backward: bool = False
@@ -34,17 +35,22 @@ class Streams(Layout):
     def sequential(self) -> bool:
         return True
 
+    @property
+    def readings(self) -> int:
+        return 2 if self.backward else 1
+
     def plan(self, store: Store, *, room: int, rows: int = 1, generator: np.random.Generator) -> Plan:
-        size = _stream_length(store, rows=rows, least=2)
+        streams = np.arange(rows // self.readings)
+        size = _stream_length(store, streams=len(streams), least=2)
         begin = np.arange(0, size - 1, room)  # in a stream
-        start = begin[:, None] + size * np.arange(rows)  # [steps, rows]
+        start = begin[:, None] + size * streams  # [steps, streams]
         end = start + np.minimum(room + 1, size - begin)[:, None]
         if not self.backward:
             return Plan(start=start.reshape(-1, 1), end=end.reshape(-1, 1))
-        turned = np.arange(rows) >= (rows + 1) // 2
-        mirror = size * (2 * np.arange(rows) + 1)  # the sum of a stream's first and last bound
-        start, end = np.where(turned, mirror - end, start), np.where(turned, mirror - start, end)
-        return Plan(start=start.reshape(-1, 1), end=end.reshape(-1, 1), backward=np.tile(turned, len(begin)))
+        mirror = size * (2 * streams + 1)  # the sum of a stream's first and last bound
+        start, end = np.concatenate([start, mirror - end], axis=1), np.concatenate([end, mirror - start], axis=1)
+        turned = np.tile(np.repeat([False, True], len(streams)), len(begin))
+        return Plan(start=start.reshape(-1, 1), end=end.reshape(-1, 1), backward=turned)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +85,7 @@ class StreamsWithPairs(Layout):
         if reuse < 1:
             raise PlumeError(f"Rows with room for {room} tokens cannot hold three texts: raise training.length.")
         rest = room - reuse
-        size = _stream_length(store, rows=rows, least=room + 1)
+        size = _stream_length(store, streams=rows, least=room + 1)
         steps = (size - room - 1) // reuse + 1
         offset = np.repeat(np.arange(steps) * reuse, rows)
         lower = np.tile(size * np.arange(rows), steps)  # the stream's first token, and the one after its last
@@ -112,12 +118,12 @@ class StreamsWithPairs(Layout):
         return start, random_next.astype(np.int64), end
 
 
-def _stream_length(store: Store, *, rows: int, least: int) -> int:
-    """Tokens of each of `rows` equal streams."""
-    size = len(store.tokens) // rows
+def _stream_length(store: Store, *, streams: int, least: int) -> int:
+    """Tokens of each of so many equal streams."""
+    size = len(store.tokens) // streams
     if size < least:
         raise PlumeError(
-            f"{len(store.tokens):,} tokens in {rows} parallel streams are {size:,} each, where a row needs {least:,}: this layout reads one "
-            "stream a row of the batch. Lower training.batch or training.length, or add text."
+            f"{len(store.tokens):,} tokens in {streams} parallel streams are {size:,} each, where a row needs {least:,}: the rows of a batch "
+            "each read a stream of their own. Lower training.batch or training.length, or add text."
         )
     return size

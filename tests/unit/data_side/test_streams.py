@@ -32,6 +32,26 @@ def test_row_b_goes_on_in_row_b_of_the_next_batch(store_of: Any, tokens: int, ro
     assert not Streams().wrapped
 
 
+@pytest.mark.parametrize(("tokens", "rows", "room"), [(100, 4, 6), (103, 2, 24), (1000, 14, 16)])
+def test_each_stream_is_read_both_ways(store_of: Any, tokens: int, rows: int, room: int) -> None:
+    plan = Streams(backward=True).plan(store_of([[tokens - 1]]), room=room, rows=rows, generator=generator(0))
+    streams = rows // 2
+    start, end = plan.start.reshape(-1, rows), plan.end.reshape(-1, rows)
+    assert plan.backward is not None
+    assert plan.backward.reshape(-1, rows).tolist() == [[False] * streams + [True] * streams] * len(start)
+    onward = Streams().plan(store_of([[tokens - 1]]), room=room, rows=streams, generator=generator(0))
+    assert start[:, :streams].tolist() == onward.start.reshape(-1, streams).tolist()
+    assert (end[1:, streams:] == start[:-1, streams:] + 1).all()  # a row read backwards goes on before the one before
+    size = tokens // streams
+    back = [
+        place
+        for a, b in zip(start[:, streams:].T, end[:, streams:].T, strict=True)
+        for i, j in zip(a, b, strict=True)
+        for place in range(i, j - 1)
+    ]
+    assert sorted(back) == [place for place in range(size * streams) if place % size != size - 1]
+
+
 def test_too_few_tokens_for_so_many_streams(store_of: Any) -> None:
     with pytest.raises(PlumeError, match="20 tokens in 16 parallel streams are 1 each, where a row needs 2"):
         Streams().plan(store_of([[19]]), room=8, rows=16, generator=generator(0))
