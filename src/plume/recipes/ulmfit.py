@@ -54,21 +54,25 @@ ULMFIT = Recipe(
 )
 
 
-def _sized(size: str, *, width: int, embedding: int, depth: int, vocabulary: int) -> Recipe:
-    """Without dropout and penalties: a run of minutes sees its text a few times at most."""
+_STRENGTH = 0.1  # of the small sizes' dropout
+
+
+def _sized(size: str, *, width: int, embedding: int, vocabulary: int) -> Recipe:
+    """All of the regularisers, dropout of every kind at a tenth: a run of minutes sees its text a few times at most."""
+    network = {name: getattr(ULMFIT.network, name) * _STRENGTH for name in ("input_dropout", "dropout", "output_dropout", "weight_drop")}
     return replace(
         ULMFIT,
         size=size,
         tokenizer=replace(ULMFIT.tokenizer, vocabulary=vocabulary),
-        embedding=replace(ULMFIT.embedding, width=embedding, word_dropout=0.0),
-        network=Recurrent(width=width, depth=depth, output=embedding, locked=True),
+        embedding=replace(ULMFIT.embedding, width=embedding, word_dropout=ULMFIT.embedding.word_dropout * _STRENGTH),
+        network=replace(ULMFIT.network, width=width, output=embedding, **network),
         training=replace(ULMFIT.training, batch=32, clip=1.0),
     )
 
 
 SIZES = {
-    "tiny": _sized("tiny", width=256, embedding=128, depth=2, vocabulary=10_000),
-    "mini": _sized("mini", width=512, embedding=256, depth=2, vocabulary=20_000),
-    "small": _sized("small", width=800, embedding=300, depth=3, vocabulary=30_000),
+    "tiny": _sized("tiny", width=256, embedding=128, vocabulary=10_000),
+    "mini": _sized("mini", width=512, embedding=256, vocabulary=20_000),
+    "small": _sized("small", width=800, embedding=300, vocabulary=30_000),
     "base": ULMFIT,
 }
