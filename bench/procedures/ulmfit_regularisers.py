@@ -1,8 +1,8 @@
 """ULMFiT's regularisers: what each of them really leaves out in a training step, and what their strength does to the held-out loss.
 
-The paper's rates (arXiv:1801.06146 §4.1; penalties arXiv:1708.02182 §5) are those of strength 1. What is left out is counted as zeros: of word vectors, of the
-inputs of the layers, of the output, of the recurrent matrices. With --strengths the recipe is trained with all rates multiplied by each of them and
-measured on a text of its own, read as one stream.
+The paper's rates (arXiv:1801.06146 §4.1) are those of strength 1. What is left out is counted as zeros: of word vectors, of the inputs of the layers,
+of the output, of the recurrent matrices. With --strengths the recipe is trained with all rates multiplied by each of them and measured on a text
+of its own, read as one stream.
 
     python bench/procedures/ulmfit_regularisers.py --corpus train.jsonl --held-out dev.jsonl [--budget 1e6tokens] [--strengths 0 0.3 1]
 """

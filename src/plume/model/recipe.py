@@ -188,7 +188,7 @@ class Recipe(Part):
     def _recurrent_problems(self) -> list[str]:
         found = []
         turned = [kind.name for kind in self.kinds if kind.layout.readings > 1]
-        if turned and self.assembly.directions < 2:
+        if turned and self.assembly.directions < 2 and not self.positions.mirrors:
             found.append(f"{turned[0]}: half of the rows run backwards, and no network reads them; set assembly=TwoDirections().")
         if not isinstance(self.network, Recurrent):
             if self.assembly.directions > 1:

@@ -57,7 +57,7 @@ XLNET = Recipe(
     embedding=Embedding(width=768, norm=False),
     positions=Relative(untied=True, segments=True),
     network=Transformer(width=768, depth=12, heads=12, feed_forward=3072, attention_bias=False),
-    layout=StreamsWithPairs(reuse=0.5),
+    layout=StreamsWithPairs(reuse=0.5, backward=True),
     assembly=TwoStreams(),
     memory=Memory(length=384, reuse=0.5),
     objectives=(permuted_lm(),),
@@ -76,9 +76,12 @@ _PUBLISHED = {"base": XLNET, "large": _LARGE}
 
 
 def _with_memory(recipe: Recipe) -> Recipe:
-    """A small size remembers three quarters of what it reads, as the published ones do, and drops nothing."""
+    """A small size remembers three quarters of what it reads, as the published ones do, drops nothing, and reads forwards only."""
     return replace(
-        recipe, memory=Memory(length=recipe.training.length * 3 // 4, reuse=0.5), positions=replace(recipe.positions, dropout=0.0)
+        recipe,
+        memory=Memory(length=recipe.training.length * 3 // 4, reuse=0.5),
+        positions=replace(recipe.positions, dropout=0.0),
+        layout=replace(recipe.layout, backward=False),
     )
 
 
