@@ -164,8 +164,10 @@ def test_penalties_on_states_are_paid_in_training_only(miniature: Any, kinds_of:
     reader = kinds_of(recipe)[0][1]
     batch = on_cpu(batch_of(reader))
     model = built(recipe, vocabulary=reader.tokenizer.size).eval()
+    model.recipe = with_parts(recipe, network=with_parts(recipe.network, activity=0.0, slowness=0.0))
     plain = model.losses(replace(batch, stream=None))["causal_lm"]
-    model.recipe = with_parts(recipe, network=with_parts(recipe.network, activity=2.0, slowness=1.0))
+    model.recipe = recipe
+    assert (recipe.network.activity, recipe.network.slowness) == (2.0, 1.0)
     paid = model.losses(replace(batch, stream=None))["causal_lm"]
     states = model.encode(replace(batch, stream=None)).last
     expected = 2.0 * states.pow(2).mean() + (states[:, 1:] - states[:, :-1]).pow(2).mean()
