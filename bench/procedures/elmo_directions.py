@@ -14,24 +14,21 @@ from pathlib import Path
 
 import numpy as np
 import torch
-import torch.nn.functional as F
+from _stream import beginning, stream_loss, words_of
 
 import plume
-from plume.core.batch import Batch, Order
 from plume.data.corpus import Corpus
 from plume.data.loader import Cursor, Reader
 from plume.data.store import Store, build_stores
 from plume.data.train_tokenizer import train_tokenizer
 from plume.train.pretrain import make_reader
 
-_ONCE = 2_000  # words that the held-out text is read in at a time
-
 
 def main() -> None:
     given = arguments()
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as scratch:
-        corpus = beginning(Path(given.corpus), given.megabytes, Path(scratch))
+        corpus = beginning(given.corpus, given.megabytes, Path(scratch))
         recipe = plume.recipe(given.recipe)
         tokenizer = train_tokenizer(Corpus(corpus), recipe.tokenizer, recipe.format)
         store = build_stores(Corpus(corpus), tokenizer, words=recipe.words, cache=Path(scratch) / "cache").train
@@ -44,12 +41,10 @@ def main() -> None:
         if given.steps:
             out = Path(scratch) / "model"
             model = plume.pretrain(recipe, corpus=corpus, out=out, budget=f"{given.steps}steps", seed=given.seed, quiet=True)
-            words = np.asarray(
-                build_stores(Corpus(given.held_out), model.tokenizer, words=recipe.words, cache=Path(scratch) / "cache").train.tokens
-            )[: given.words]
+            words = words_of(given.held_out, model, given.words, Path(scratch))
             print(f"held-out loss after {given.steps} steps, {len(words):,} words")
             for way in ("onward", "backward"):
-                print(f"  {way:9} {held_out(model.model, words, turned=way == 'backward'):.3f}")
+                print(f"  {way:9} {stream_loss(model.model, words, backward=way == 'backward'):.3f}")
 
 
 def predicted(reader: Reader, store: Store) -> dict[str, float]:
@@ -65,35 +60,6 @@ def predicted(reader: Reader, store: Store) -> dict[str, float]:
     return {way: float(np.minimum(count, text).sum() / text.sum()) for way, count in asked.items()}
 
 
-@torch.no_grad()
-def held_out(model: torch.nn.Module, words: np.ndarray, *, turned: bool) -> float:
-    """Nats a word of one direction."""
-    stream = torch.from_numpy(np.ascontiguousarray(words[::-1] if turned else words).astype(np.int64))
-    model.eval()
-    total = 0.0
-    with model.fresh_memory():
-        for first in range(0, len(stream) - 1, _ONCE):
-            part = stream[first : first + _ONCE + 1]
-            batch = Batch(tokens=part[None, :-1], order=Order.CAUSAL, backward=torch.tensor([turned]), stream=0, begins=first == 0)
-            scores = model.head("bidirectional_lm").logits(model.encode(batch).last[0])
-            total += float(F.cross_entropy(scores, part[1:], reduction="sum"))
-    return total / (len(stream) - 1)
-
-
-def beginning(path: Path, megabytes: float, scratch: Path) -> Path:
-    """The first lines of a file, as a file of its own."""
-    size, kept = 0, []
-    with path.open(encoding="utf-8") as lines:
-        for line in lines:
-            size += len(line.encode())
-            if size > megabytes * 1e6:
-                break
-            kept.append(line)
-    made = scratch / path.name
-    made.write_text("".join(kept), encoding="utf-8")
-    return made
-
-
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpus", required=True)
@@ -103,7 +69,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--recipe", default="elmo/tiny")
     parser.add_argument("--steps", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
-    return parser.parse_args()
+    given = parser.parse_args()
+    if given.steps and not given.held_out:
+        parser.error("--steps needs --held-out, a text to measure on")
+    return given
 
 
 if __name__ == "__main__":

@@ -13,14 +13,11 @@ import argparse
 import tempfile
 from pathlib import Path
 
-import numpy as np
 import torch
-import torch.nn.functional as F
+from _stream import beginning, stream_loss, words_of
 
 import plume
 from plume.core.batch import Batch, Order
-from plume.data.corpus import Corpus
-from plume.data.store import build_stores
 from plume.model.model import Model
 from plume.nn import recurrent
 
@@ -32,25 +29,22 @@ PARTS = {
     "output": "network.output_dropout",
     "weight": "network.weight_drop",
 }
-_ONCE = 2_000  # words that the held-out text is read in at a time
 
 
 def main() -> None:
     given = arguments()
     torch.set_num_threads(1)
-    sized = [f"{name}" for name in given.set]
     with tempfile.TemporaryDirectory() as scratch:
-        corpus = beginning(Path(given.corpus), given.megabytes, Path(scratch))
+        corpus = beginning(given.corpus, given.megabytes, Path(scratch))
         for number, strength in enumerate(given.strengths or [None]):
             rates = [] if strength is None else [f"{PARTS[kind]}={rate * strength}" for kind, rate in PAPER.items()]
             out = Path(scratch) / str(number)
             model = plume.pretrain(
-                given.recipe, corpus=corpus, out=out, budget=given.budget, overrides=[*rates, *sized], seed=given.seed, quiet=True
+                given.recipe, corpus=corpus, out=out, budget=given.budget, overrides=[*rates, *given.set], seed=given.seed, quiet=True
             )
-            store = build_stores(Corpus(given.held_out), model.tokenizer, words=model.recipe.words, cache=Path(scratch) / "cache").train
-            words = np.asarray(store.tokens)[: given.words].astype(np.int64)
+            words = words_of(given.held_out, model, given.words, Path(scratch))
             left_out = ", ".join(f"{kind} {share:.3f} ({PAPER[kind]})" for kind, share in zeros(model.model, words).items())
-            loss = held_out(model.model, words)
+            loss = stream_loss(model.model, words)
             print(
                 f"strength {'as declared' if strength is None else strength}: held-out loss {loss:.3f}; left out (paper): {left_out}",
                 flush=True,
@@ -58,9 +52,9 @@ def main() -> None:
 
 
 @torch.no_grad()
-def zeros(model: Model, words: np.ndarray) -> dict[str, float]:
+def zeros(model: Model, words: torch.Tensor) -> dict[str, float]:
     """The share that a training step leaves out, by kind."""
-    tokens = torch.from_numpy(words[: 64 * 70]).view(64, 70)
+    tokens = words[: 64 * 70].view(64, 70)
     entered, run = [], recurrent.run_layers
     recurrent.run_layers = lambda layers, value, *rest: entered.append(value) or run(layers, value, *rest)
     model.train()
@@ -76,32 +70,6 @@ def zeros(model: Model, words: np.ndarray) -> dict[str, float]:
     between = torch.cat([(value[0] == 0).all(0).flatten() for value in entered[1:]])
     found = {"word": (vectors == 0).all(1), "input": dropped, "layer": between, "output": (output == 0).all(1), "weight": weights == 0}
     return {kind: float(left_out.double().mean()) for kind, left_out in found.items()}
-
-
-@torch.no_grad()
-def held_out(model: Model, words: np.ndarray) -> float:
-    """Nats a word."""
-    stream, total = torch.from_numpy(words), 0.0
-    with model.fresh_memory():
-        for first in range(0, len(stream) - 1, _ONCE):
-            part = stream[first : first + _ONCE + 1]
-            read = model.encode(Batch(tokens=part[None, :-1], order=Order.CAUSAL, stream=0, begins=first == 0)).last[0]
-            total += float(F.cross_entropy(model.head("causal_lm").logits(read), part[1:], reduction="sum"))
-    return total / (len(stream) - 1)
-
-
-def beginning(path: Path, megabytes: float, scratch: Path) -> Path:
-    """The first lines of a file, as a file of its own."""
-    size, kept = 0, []
-    with path.open(encoding="utf-8") as lines:
-        for line in lines:
-            size += len(line.encode())
-            if size > megabytes * 1e6:
-                break
-            kept.append(line)
-    made = scratch / path.name
-    made.write_text("".join(kept), encoding="utf-8")
-    return made
 
 
 def arguments() -> argparse.Namespace:
