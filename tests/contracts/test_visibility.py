@@ -127,11 +127,11 @@ def expected_sight(kind: BatchKind, batch: Batch) -> Tensor:
 @every_family
 @both_paths
 def test_real_batches_leak_nothing(family: str, gradients: bool, miniature: Any, built: Any, kinds_of: Any, on_cpu: Any) -> None:
-    recipe = miniature(family, rows=3)
+    recipe = miniature(family, rows=4)
     for kind, reader in kinds_of(recipe):
         model = built(recipe, vocabulary=max(VOCABULARY, reader.tokenizer.size)).eval()
         batch = on_cpu(reader.batch(reader_cursor(reader)))
-        for row in (0, 1):
+        for row in (0, 3):
             one = one_row(batch, row)
             many = replace(repeated(one, one.tokens.shape[1] + 1), tokens=each_changed(one.tokens))
             with torch.set_grad_enabled(gradients):
@@ -162,7 +162,7 @@ def reader_cursor(reader: Reader) -> Cursor:
 def test_a_decoder_sees_its_whole_source_and_no_padding(
     family: str, gradients: bool, miniature: Any, built: Any, kinds_of: Any, on_cpu: Any
 ) -> None:
-    recipe = miniature(family, rows=3)
+    recipe = miniature(family, rows=4)
     for kind, reader in kinds_of(recipe):
         if not kind.noise.target.decoder:
             continue

@@ -27,7 +27,7 @@ def losses(folder: Path) -> list[dict[str, float]]:
         pytest.param("bert", ("--accumulate", "2"), marks=pytest.mark.slow),
         pytest.param("transformer-xl", (), marks=pytest.mark.slow),  # every process remembers its own rows,
         pytest.param("xlnet", ("--accumulate", "2"), marks=pytest.mark.slow),  # and every part of them
-        pytest.param("ulmfit", ("--accumulate", "2"), marks=pytest.mark.slow),  # carries its state on
+        pytest.param("elmo", ("--accumulate", "2"), marks=pytest.mark.slow),  # carries its state on, and each part reads both ways
     ],
 )
 def test_two_processes_equal_one(

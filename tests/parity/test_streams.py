@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace as with_fields
 from typing import Any
 
 import numpy as np
@@ -292,6 +293,25 @@ def test_xlnet_both_streams(padded: bool, memory: int) -> None:
     close(loss.total / loss.count, expected, "loss")
     (loss.total / loss.count).backward()
     expected.backward()
+    assert_gradients(ours, theirs)
+
+
+@pytest.mark.usefixtures("exact")
+@pytest.mark.parametrize("memory", [0, 5])
+def test_xlnet_reads_a_row_backwards(memory: int) -> None:
+    """`bi_data`: in the second of two rows distances count the other way, those to the memory too."""
+    ours, theirs = pair("xlnet")
+    theirs.transformer.bi_data = True
+    case = Permutation(padded=True, memory=memory)
+    given = {name: value[:2] if isinstance(value, Tensor) else value for name, value in case.theirs().items()}
+    given["mems"] = None if case.states is None else [state[:2].transpose(0, 1) for state in case.states]
+    ours.memories = {} if case.states is None else {0: [state[:2] for state in case.states]}
+    batch = case.ours().map(lambda array: array[:2])
+    found = theirs(**given)
+    encoded = ours.encode(with_fields(batch, backward=torch.tensor([False, True])))
+    close(ours.head("permuted_lm").logits(encoded.last), found.logits, "logits")
+    found.logits.sin().sum().backward()
+    ours.head("permuted_lm").logits(encoded.last).sin().sum().backward()
     assert_gradients(ours, theirs)
 
 

@@ -84,14 +84,23 @@ def gather(store: Store, plan: Plan, index: Array, frame: Frame, special_ids: ND
         tokens=tokens,
         length=length,
         special=special,
-        word_start=~is_text | store.word_start[there],
+        word_start=~is_text | _starts(store.word_start, there, backward),
         segment=_segment(plan, index, row, text, piece, padding, segments),
         position=_restarting(pieces, begin, row, column, text) if frame.restarts else None,
         sentence=_sentences(store, there, special) if frame.sentences else None,
-        units={kind: ~is_text | begins[there] for kind, begins in store.units.items()},
+        units={kind: ~is_text | _starts(begins, there, backward) for kind, begins in store.units.items()},
         label=None if plan.label is None else plan.label[index],
         backward=backward,
     )
+
+
+def _starts(begins: NDArray[np.bool_], there: Array, backward: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
+    """[B, T] where words begin as the rows are read: turned round, with their last token."""
+    if backward is None:
+        return begins[there]
+    after = there + 1
+    last = (after == len(begins)) | begins[np.minimum(after, len(begins) - 1)]
+    return np.where(backward[:, None], last, begins[there])
 
 
 def _segment(

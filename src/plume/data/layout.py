@@ -76,6 +76,11 @@ class Layout(Part):
         return False
 
     @property
+    def readings(self) -> int:
+        """How many rows of a batch read the same stream, each in its own way: a batch has a multiple of so many rows."""
+        return 1
+
+    @property
     def restarts(self) -> bool:
         """Do positions begin again with the second text?"""
         return False

@@ -157,6 +157,10 @@ class Model(Trainable):
         if before:
             first = position[:, :1]
             keys = torch.cat([first - torch.arange(before, 0, -1, device=position.device), position], dim=1)
+        ordered = batch.position is None
+        if batch.backward is not None:  # the text's places, which run down as the row is read
+            position, keys = (torch.where(batch.backward[:, None], -place, place) for place in (position, keys))
+            ordered = False
         mask = mask_of(batch) if not held else Mask(causal=batch.tokens.shape[1] > 1)
         if memory:
             mask = mask.after(memory, *batch.tokens.shape)
@@ -169,8 +173,8 @@ class Model(Trainable):
             key_position=keys,
             query_segment=segment,
             key_segment=key_segment,
-            before=before if batch.position is None else None,
-            in_order=batch.position is None,
+            before=before if ordered else None,
+            in_order=ordered,
         )
 
     def _check_room(self, batch: Batch, held: int) -> None:

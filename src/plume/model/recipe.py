@@ -106,6 +106,11 @@ class Recipe(Part):
         return self.kinds[0].layout.corpus if self.kinds else CorpusKind.TEXT
 
     @property
+    def readings(self) -> int:
+        """How many rows of a batch read the same stream: two where it is read both ways."""
+        return max((kind.layout.readings for kind in self.kinds), default=1)
+
+    @property
     def noise(self) -> Noise:
         """The noise of the first kind of batch."""
         if not self.objectives:
@@ -144,6 +149,11 @@ class Recipe(Part):
                 )
         for kind in self.kinds:
             found += kind.problems(self.assembly)
+            if self.training.batch % kind.layout.readings:
+                found.append(
+                    f"{kind.name} reads each stream both ways, by two rows of the batch, and {self.training.batch} rows are no pairs; "
+                    "set training.batch to an even number."
+                )
             if kind.noise.order is Order.PREFIX and not any(self.format.segments):
                 found.append(f"{kind.name}: a prefix order tells its two texts by their segments, and this format's pair has none.")
             if kind.noise.target.texts > 1 and kind.layout.texts > 1 and not any(self.format.segments):
@@ -177,8 +187,8 @@ class Recipe(Part):
 
     def _recurrent_problems(self) -> list[str]:
         found = []
-        turned = [kind.name for kind in self.kinds if getattr(kind.layout, "backward", False)]
-        if turned and self.assembly.directions < 2:
+        turned = [kind.name for kind in self.kinds if kind.layout.readings > 1]
+        if turned and self.assembly.directions < 2 and not self.positions.mirrors:
             found.append(f"{turned[0]}: half of the rows run backwards, and no network reads them; set assembly=TwoDirections().")
         if not isinstance(self.network, Recurrent):
             if self.assembly.directions > 1:
@@ -187,8 +197,6 @@ class Recipe(Part):
                 found.append(f"{type(self.assembly).__name__} is made of recurrent networks; set network=Recurrent().")
             return found
         found += self.assembly.misfits(self.network)
-        if turned and self.training.batch < 2:
-            found.append("each direction needs rows of its own; set training.batch to 2 or more.")
         if not isinstance(self.positions, NoPositions):
             found.append("a recurrent network knows the order of tokens by reading them; set positions=NoPositions().")
         if self.assembly.directions > 1 and len(turned) < len(self.kinds):

@@ -3,6 +3,16 @@
 Words are read by their characters, so no word is unknown at the input; each direction predicts the next word, and the two share what they read
 and predict with. Use it as frozen features: every layer of both directions, mixed with weights that a task learns (`plume.nn.scalar_mix`). Reading is
 sequential, so it is slower a token than a Transformer of its size, but its memory does not grow with the length of the text.
+
+Differs from the paper:
+
+- AdamW, with a rate and a warm-up of our own, where the authors have Adagrad at 0.2.
+- The gradient is clipped at 10 for the loss of a token; theirs is that of 20 steps.
+- Whole documents in their order, with one sign between two of them. Theirs are single sentences, shuffled, with a sign on either side.
+- The two directions read the same streams from opposite ends. Theirs go through the same files, each in an order of its own.
+- A word outside the vocabulary is spelled at use, but in training it is <unk> at the input too.
+- One sample of words a step serves both directions, where theirs draw one each.
+- The small sizes have fewer and narrower filters, 1024 samples and no dropout.
 """
 
 from __future__ import annotations
@@ -26,9 +36,7 @@ WORDS = Format(
     pad="<pad>", unknown="<unk>", begin=None, separator="<S>", mask=None, single=("<S>", "A", "<S>"), pair=("<S>", "A", "<S>", "B", "<S>")
 )
 
-# bilm-tf: bin/train_elmo.py and bilm/training.py. Against their code: AdamW where they have Adagrad at 0.2, so the rate is ours; streams of whole
-# documents with one sign between them, where they put signs around every sentence; a word outside the vocabulary is spelled at use, but in
-# training it is <unk> at the input too.
+# bilm-tf: bin/train_elmo.py and bilm/training.py. Their batch is 128 rows on each of three processors, for each direction.
 ELMO = Recipe(
     name="elmo",
     size="base",
@@ -52,7 +60,7 @@ ELMO = Recipe(
     ),
     layout=Streams(backward=True),
     objectives=(bidirectional_lm(),),
-    training=Training(length=20, batch=128, peak=1e-3, schedule=Constant(warmup=0.01), epsilon=1e-8, decay=0.0, clip=10.0),
+    training=Training(length=20, batch=768, peak=1e-3, schedule=Constant(warmup=0.01), epsilon=1e-8, decay=0.0, clip=10.0),
     assembly=TwoDirections(),
 )
 

@@ -2,6 +2,17 @@
 
 A GRU reads a sentence; from its last state alone, which is the sentence's vector, two decoders write its neighbours. Use it for sentence
 vectors where there is running text and there are no pairs or labels. Predicting the words of both neighbours is most of what it costs.
+
+Differs from the paper:
+
+- A sentence's two neighbours are two kinds of row that take turns, where the paper adds their losses for each sentence.
+- The reset gate acts on the product with the state, and gates have biases: so the authors' code. The paper has neither.
+- A decoder's first input is the vector of the closing sign; in the authors' code it is zero.
+- Only the uni-skip model: no bi-skip, no joined vectors of both.
+- Words outside the vocabulary are <unk>: no expansion from word2vec (§2.2).
+- AdamW at a constant rate of our own: the paper names Adam and no rate.
+- Sentences are cut at 31 words, where the authors' code leaves out those of 30 and more; neighbours are of the same document.
+- The small sizes have batches of 64.
 """
 
 from __future__ import annotations
@@ -21,8 +32,7 @@ from plume.objectives.preceding_sentence import preceding_sentence
 from plume.recipes.transformer import TRANSFORMER
 from plume.text.word_level import WordLevel
 
-# §3: the uni-skip model. A sentence's two neighbours are two kinds of row that take turns, where the paper adds their losses for each sentence;
-# sentences of up to 30 words, as in the authors' code.
+# §3: the uni-skip model.
 SKIP_THOUGHT = Recipe(
     name="skip-thought",
     size="base",

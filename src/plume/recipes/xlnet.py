@@ -3,6 +3,16 @@
 Sees both sides like BERT, but predicts tokens one after the other, so guesses do not ignore each other, and no mask token appears that
 fine-tuning never shows. The price is the second stream and the memory. Use it for encoders where you can afford it; it also writes and
 scores, as its order may be that of the text.
+
+Differs from the paper:
+
+- <sep> stands between documents where the authors' code has <eod>, and no <eop> marks paragraphs.
+- Documents keep their order from epoch to epoch; theirs are shuffled anew in each pass.
+- The 85 predictions of a row fall anywhere in it; theirs are 43 in its first half and 42 in its second.
+- In rows that are read backwards a run of predicted tokens begins with a word's last token; theirs ends with a word's first.
+- The exact GELU, as transformers has it, where theirs is the tanh approximation.
+- No dropout inside the feed-forward network nor on the last block's output.
+- The small sizes read forwards only, where half of the authors' rows run backwards (`layout.backward=true` turns it on).
 """
 
 from __future__ import annotations
@@ -44,9 +54,7 @@ FORMAT = Format(
     order=("<unk>", "<s>", "</s>", "<cls>", "<sep>", "<pad>", "<mask>", "<eod>", "<eop>"),
 )
 
-# The paper's large settings (appendix A.4); its base model has BERT's size. Against the authors' code: <sep> stands between documents where
-# theirs has <eod>, and streams run forwards only (see StreamsWithPairs); the exact GELU, as transformers has it, where theirs is the
-# tanh approximation; no dropout inside the feed-forward network nor on the last block's output.
+# The paper's large settings (appendix A.4); its base model has BERT's size.
 XLNET = Recipe(
     name="xlnet",
     size="base",
@@ -57,7 +65,7 @@ XLNET = Recipe(
     embedding=Embedding(width=768, norm=False),
     positions=Relative(untied=True, segments=True),
     network=Transformer(width=768, depth=12, heads=12, feed_forward=3072, attention_bias=False),
-    layout=StreamsWithPairs(reuse=0.5),
+    layout=StreamsWithPairs(reuse=0.5, backward=True),
     assembly=TwoStreams(),
     memory=Memory(length=384, reuse=0.5),
     objectives=(permuted_lm(),),
@@ -76,9 +84,12 @@ _PUBLISHED = {"base": XLNET, "large": _LARGE}
 
 
 def _with_memory(recipe: Recipe) -> Recipe:
-    """A small size remembers three quarters of what it reads, as the published ones do, and drops nothing."""
+    """A small size remembers three quarters of what it reads, as the published ones do, drops nothing, and reads forwards only."""
     return replace(
-        recipe, memory=Memory(length=recipe.training.length * 3 // 4, reuse=0.5), positions=replace(recipe.positions, dropout=0.0)
+        recipe,
+        memory=Memory(length=recipe.training.length * 3 // 4, reuse=0.5),
+        positions=replace(recipe.positions, dropout=0.0),
+        layout=replace(recipe.layout, backward=False),
     )
 
 

@@ -126,7 +126,7 @@ def _by_objectives(able: LanguageModel, store: Store, length: int, seed: int) ->
     """As pre-training measures held-out text: a number of batches at most, with masks that `seed` fixes."""
     recipe = able.recipe
     shorter = replace(recipe, training=replace(recipe.training, length=length))
-    rows = max(1, min(_ROWS, len(store.tokens) // (4 * length)))
+    rows = max(1, min(_ROWS, len(store.tokens) // (4 * length)) // recipe.readings) * recipe.readings
     mixture = make_mixture(store, shorter, able.tokenizer, seed=seed, rows=rows)
     found = evaluate(able.model, mixture, device=able.device, processes=Processes(able.device))
     names = [

@@ -51,6 +51,7 @@ class Plan:
     training: Training
     weights: Sequence[Mapping[str, float]]  # by kind of batch, by name of a loss
     during: Sequence[tuple[float, float]]  # by kind of batch: its part of the run
+    readings: int = 1  # rows that read the same stream stay together: every share of a batch is a multiple of them
 
     def stages(self) -> list[tuple[float, list[int]]]:
         """Each part of the run: where it ends, and which kinds of batch take turns in it."""
@@ -123,10 +124,10 @@ class Loop:
         """Every process takes each n-th row, so that any number of processes and accumulated parts covers the same global batch."""
         accumulate = self.settings.accumulate
         parts = self.processes.size * accumulate
-        if self.training.batch % parts:
+        if self.training.batch % (parts * self.plan.readings):
             raise PlumeError(
                 f"A batch of {self.training.batch} rows does not divide over {self.processes.size} processes × {accumulate} parts: "
-                f"set training.batch to a multiple of {parts}."
+                f"set training.batch to a multiple of {parts * self.plan.readings}."
             )
         return tuple(slice(self.processes.rank * accumulate + part, None, parts) for part in range(accumulate))
 

@@ -157,7 +157,8 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
 
 def plan_of(recipe: Recipe) -> Plan:
     weights = [{objective.name: kind.scale(objective) for objective in kind.objectives} for kind in recipe.kinds]
-    return Plan(training=recipe.training, weights=weights, during=[kind.during for kind in recipe.kinds])
+    during = [kind.during for kind in recipe.kinds]
+    return Plan(training=recipe.training, weights=weights, during=during, readings=recipe.readings)
 
 
 def trivial_losses(recipe: Recipe, entropy: float) -> dict[str, float]:
@@ -175,7 +176,7 @@ def _held_out_rows(recipe: Recipe, store: Store, processes: Processes) -> int:
     rows = min(recipe.training.batch, 64)
     if any(kind.layout.sequential for kind in recipe.kinds):
         rows = max(processes.size, min(rows, len(store.tokens) // (4 * recipe.training.length)))
-    return rows
+    return max(processes.size * recipe.readings, rows - rows % recipe.readings)  # each process then has rows of every reading
 
 
 def make_mixture(store: Store, recipe: Recipe, tokenizer: Tokenizer, *, seed: int, rows: int | None = None) -> Mixture[Reader]:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from plume.core.errors import PlumeError
+from plume.core.part import replace
 from plume.data.streams import Streams, StreamsWithPairs
 
 
@@ -30,6 +31,26 @@ def test_row_b_goes_on_in_row_b_of_the_next_batch(store_of: Any, tokens: int, ro
     assert sorted(predicted.tolist()) == [place for place in range(stream * rows) if place % stream]
     assert Streams().sequential
     assert not Streams().wrapped
+
+
+@pytest.mark.parametrize(("tokens", "rows", "room"), [(100, 4, 6), (103, 2, 24), (1000, 14, 16)])
+def test_each_stream_is_read_both_ways(store_of: Any, tokens: int, rows: int, room: int) -> None:
+    plan = Streams(backward=True).plan(store_of([[tokens - 1]]), room=room, rows=rows, generator=generator(0))
+    streams = rows // 2
+    start, end = plan.start.reshape(-1, rows), plan.end.reshape(-1, rows)
+    assert plan.backward is not None
+    assert plan.backward.reshape(-1, rows).tolist() == [[False] * streams + [True] * streams] * len(start)
+    onward = Streams().plan(store_of([[tokens - 1]]), room=room, rows=streams, generator=generator(0))
+    assert start[:, :streams].tolist() == onward.start.reshape(-1, streams).tolist()
+    assert (end[1:, streams:] == start[:-1, streams:] + 1).all()  # a row read backwards goes on before the one before
+    size = tokens // streams
+    back = [
+        place
+        for a, b in zip(start[:, streams:].T, end[:, streams:].T, strict=True)
+        for i, j in zip(a, b, strict=True)
+        for place in range(i, j - 1)
+    ]
+    assert sorted(back) == [place for place in range(size * streams) if place % size != size - 1]
 
 
 def test_too_few_tokens_for_so_many_streams(store_of: Any) -> None:
@@ -94,25 +115,51 @@ def test_pairs_have_the_statistics_of_the_original(store_of: Any, longest: int) 
     assert (np.abs(ours.mean(0) - other.mean(0)) < 5 * noise).all(), (ours.mean(0), other.mean(0))
 
 
-def test_rows_of_a_stream_build_on_one_another(store_of: Any) -> None:
+@pytest.mark.parametrize("turned", [None, False, True])
+def test_rows_of_a_stream_build_on_one_another(store_of: Any, turned: bool | None) -> None:
+    """Turned round, the text is a text like any other: what holds of the rows read onward holds of those read backwards."""
     store = store_of([sentence_lengths(seed, 40, 12) for seed in range(30)])
-    rows, room = 5, 45
-    plan = StreamsWithPairs().plan(store, room=room, rows=rows, generator=generator(3))
+    rows, room, total = 5, 45, len(store.tokens)
+    both = turned is not None
+    plan = StreamsWithPairs(backward=both).plan(store, room=room, rows=10 if both else 5, generator=generator(3))
     assert plan.label is not None
-    size, reuse = len(store.tokens) // rows, 24
-    start, end = plan.start.reshape(-1, rows, 3), plan.end.reshape(-1, rows, 3)
+    assert (plan.backward is not None) is both
+    size, reuse = total // rows, 24
+    bounds = set(store.sentence_start.tolist()) | set(store.sentence_end.tolist())
+    half = slice(rows, None) if turned else slice(0, rows)
+    start, end = (edge.reshape(-1, 10 if both else 5, 3)[:, half] for edge in (plan.start, plan.end))
+    label = plan.label.reshape(len(start), -1)[:, half]
+    if plan.backward is not None:
+        assert (plan.backward.reshape(len(start), -1)[:, half] == turned).all()
+    if turned:
+        spare = total - size * rows  # tokens after the last stream
+        start, end = (total - spare - edge[:, ::-1] for edge in (end, start))
+        label, bounds = label[:, ::-1], {total - spare - bound for bound in bounds}
     assert len(start) == (size - room - 1) // reuse + 1
     assert (start[0, :, 0] == size * np.arange(rows)).all()
     assert (start[1:, :, 0] == end[:-1, :, 0]).all()  # the part that is remembered follows on
     assert (start[:, :, 1] == end[:, :, 0]).all()  # B follows A
-    goes_on = (plan.label == 0).reshape(-1, rows)
-    bounds = set(store.sentence_start.tolist()) | set(store.sentence_end.tolist())
+    goes_on = label == 0
     assert {int(place) for place in start[:, :, 2].ravel()} <= bounds | {size * row for row in range(rows)}
     assert (start[:, :, 2] == end[:, :, 1])[goes_on].mean() > 0.4  # B loses its end where it is the longer
     assert 0.4 < goes_on.mean() < 0.55
     lower = size * np.arange(rows)[None, :, None]
     assert ((start >= lower) & (end <= lower + size)).all()
     assert (end > start).all()
+
+
+def test_words_begin_with_their_last_token_where_they_are_read_backwards(miniature: Any, reader_for: Any) -> None:
+    recipe = miniature("xlnet", rows=4, length=32)
+    reader = reader_for(replace(recipe, layout=replace(recipe.layout, backward=True)))
+    plan, batches = reader.plan(0)
+    rows = reader.rows_of(plan, batches[1])
+    assert rows.backward.tolist() == [False, False, True, True]
+    store, begin, end = reader.store, plan.start[batches[1], 0], plan.end[batches[1], 0]
+    for row in range(4):
+        places = range(end[row] - 1, begin[row] - 1, -1) if row > 1 else range(begin[row], end[row])
+        assert rows.tokens[row, : len(places)].tolist() == [int(store.tokens[place]) for place in places]
+        assert rows.word_start[row, : len(places)].tolist() == [bool(store.word_start[place + (row > 1)]) for place in places]
+    assert (plan.start[batches[0], 0] == plan.end[batches[1], 0])[2:].all()  # the next row of a stream goes on towards its start
 
 
 def test_the_share_that_is_reused(store_of: Any) -> None:

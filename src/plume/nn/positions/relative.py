@@ -105,6 +105,7 @@ class Relative(PositionScheme):
     """Transformer-XL has one u and one v for all blocks; XLNet's are `untied`, and compare `segments`."""
 
     per_head: ClassVar[bool] = True
+    mirrors: ClassVar[bool] = True
     longest: int | None = None
     untied: bool = False
     segments: bool = False

@@ -57,6 +57,7 @@ class PositionScheme(Part):
     """Declares a scheme; `longest` is the longest input it can place (None: any)."""
 
     per_head: ClassVar[bool] = False  # it has something for each head, so heads can neither be pruned nor differ between networks
+    mirrors: ClassVar[bool] = False  # places may run down as well as up: rows may be read backwards
     longest: int | None = 512
 
     def build(self, *, width: int, heads: int, head_width: int, depth: int, causal: bool = False) -> PositionModule:
