@@ -59,7 +59,9 @@ def count_endings(corpus: Path, scratch: Path, budget: str, prompts: int) -> Non
         short, long = (model.generate(prompt, max_tokens=limit, greedy=True) for limit in (100, 200))
         ended += short == long
         sizes.append(len(model.tokenizer.encode([short])[0]) - len(model.tokenizer.encode([prompt])[0]))
-    print(f"texts that end before the limit: {ended} of {len(beginnings)}; tokens written: median {np.median(sizes):.0f}, most {max(sizes)}")
+    print(
+        f"texts that end before the limit: {ended} of {len(beginnings)}; tokens written: median {np.median(sizes):.0f}, most {max(sizes)}"
+    )
 
 
 def main() -> None:

@@ -63,7 +63,9 @@ def main() -> None:
                 for row in restored(batch):
                     texts = [number for number in row if number not in (begin, separator)]
                     rows, adjacent = rows + 1, adjacent + found(texts)
-            print(f"{kind.name}: {adjacent / rows:.4f} of {rows:,} rows are one contiguous text; [SEP] is {ends / targets:.5f} of the targets")
+            print(
+                f"{kind.name}: {adjacent / rows:.4f} of {rows:,} rows are one contiguous text; [SEP] is {ends / targets:.5f} of the targets"
+            )
 
 
 if __name__ == "__main__":
