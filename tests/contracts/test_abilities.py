@@ -14,11 +14,13 @@ from plume.core.errors import PlumeError
 from plume.model.generate import Sampling
 from plume.model.language_model import LanguageModel
 from plume.model.writers import CausalWriter, DecoderWriter, MaskWriter, QueryWriter, SpanWriter, Writer
+from plume.model.writing import answerer
 from plume.recipes import _catalog as catalog
 from plume.text.control import control_codes
 
+SOURCE_SEGMENT = 4  # UniLM's for what is read
 every_family = pytest.mark.parametrize("family", catalog.networks())
-TEXT = "The cat finds"
+TEXT, SOURCE = "The cat finds", "my sister paints"
 
 
 @pytest.fixture(scope="module")
@@ -90,14 +92,40 @@ def test_scores_or_says_why_not(language_model: Any, family: str) -> None:
     if not can(model, "score"):
         refused(model, lambda: model.score(TEXT))
         return
-    source = "my sister paints" if model.abilities.decoder() is not None else None
+    source = SOURCE if model.abilities.decoder() is not None else None
     found = model.score([TEXT, "一封信", TEXT], source=source)
     assert [score.tokens > 0 for score in found] == [True] * 3
     assert found[0] == found[2]
     assert all(score.log_probability < 0 and score.perplexity > 1 for score in found)
-    if source is None:
-        with pytest.raises(PlumeError, match="has no decoder"):
-            model.score(TEXT, source="x")
+
+
+def answers(model: LanguageModel) -> bool:
+    """Does it write after reading a source?"""
+    return model.abilities.decoder() is not None or model.abilities.masks_after_text() is not None
+
+
+@every_family
+def test_answers_a_source_or_says_why_not(language_model: Any, family: str) -> None:
+    """A score is the chain rule over passes without a cache; the token that closes counts where training asked for it."""
+    model = language_model(family)
+    if not answers(model):
+        for verb in (lambda: model.generate(TEXT, source=SOURCE), lambda: model.score(TEXT, source=SOURCE)):
+            with pytest.raises(PlumeError, match="has no decoder"):
+                verb()
+        return
+    can = model.abilities
+    kind = can.decoder() or can.masks_after_text()
+    assert kind is not None and kind.noise.closes
+    ids = model.tokenizer.encode([TEXT])[0]
+    answer = can.closed(kind, ids)
+    writer, _ = answerer(can, SOURCE, [])
+    given = len(can.opening(kind))  # which the writer starts with, and a score counts
+    with torch.no_grad():
+        total = sum(float(without_cache(writer, 0, answer[given:place])[answer[place]]) for place in range(given, len(answer)))
+    found = model.score(TEXT, source=SOURCE)[0]
+    assert found.tokens == len(answer) and answer[-1] == can.end
+    assert given or found.log_probability == pytest.approx(total, abs=1e-9)
+    assert model.generate(TEXT, source=SOURCE, max_tokens=1, greedy=True).startswith(model.tokenizer.decode(ids))  # how the answer begins
 
 
 @every_family
@@ -128,10 +156,13 @@ def without_cache(writer: Writer, start: int, written: list[int]) -> Tensor:
         batch = Batch(tokens=tokens, order=Order.RANKED, rank=order, position=place, within=order)
     else:
         assert isinstance(writer, MaskWriter | QueryWriter)
-        tokens = torch.tensor([[*writer.prompt[0].tolist(), *written, writer.mask]])
+        read = [] if isinstance(writer, QueryWriter) or writer.source is None else writer.source.tokens[0].tolist()
+        tokens = torch.tensor([[*read, *writer.prompt[0].tolist(), *written, writer.mask]])
         batch = Batch(tokens=tokens, order=Order.CAUSAL)
         if isinstance(writer, MaskWriter) and writer.segment is not None:
-            batch = Batch(tokens=tokens, order=Order.CAUSAL, segment=torch.full_like(tokens, writer.segment))
+            rank = (torch.arange(tokens.shape[1])[None] - len(read) + 1).clamp(min=0)
+            segment = torch.full_like(tokens, writer.segment).masked_fill(rank == 0, SOURCE_SEGMENT)
+            batch = Batch(tokens=tokens, order=Order.RANKED, rank=rank, segment=segment)
         if isinstance(writer, QueryWriter):
             last = torch.tensor([[tokens.shape[1] - 1]])
             batch = Batch(tokens=tokens, order=Order.CAUSAL, read=last, query=torch.full_like(last, writer.mask))
@@ -139,14 +170,17 @@ def without_cache(writer: Writer, start: int, written: list[int]) -> Tensor:
 
 
 @every_family
-def test_a_step_with_the_cache_is_a_pass_over_the_whole(language_model: Any, family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("source", [None, SOURCE])
+def test_a_step_with_the_cache_is_a_pass_over_the_whole(
+    language_model: Any, family: str, source: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """In float64, with histories that are moved about as a beam search does."""
     model = language_model(family)
-    if not can(model, "generate"):
+    if not can(model, "generate") or not (source is None or answers(model)):
         pytest.skip("writes nothing")
     caught: list[Writer] = []
     monkeypatch.setattr("plume.model.writing.write", lambda writer, **_: caught.append(writer) or [])
-    model.generate(TEXT, max_tokens=8)
+    model.generate(TEXT, source=source, max_tokens=8)
     (writer,) = caught
     start = writer.position if isinstance(writer, DecoderWriter) else 0
     words = [number for number in range(5, model.tokenizer.size) if number not in model.tokenizer.special_ids]

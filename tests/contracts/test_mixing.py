@@ -27,7 +27,7 @@ REASONS = (
     r"shows a mask, and the format has no mask token; set format\.mask",
     r"shows sentinels, and the format has none; set format\.sentinels",
     r"tokens predicted in place need FullSentences, SentencePairs or Blocks\(overlap=0\)",
-    r"it needs rows of two, such as (SentencePairs|Translations)",
+    r"it needs rows of two, such as (AdjacentTexts|Translations)",
     r"finds no batch that carries its answers; it needs rows labelled \w+, read both ways: set layout=(SentencePairs|LabelledDocuments)",
     r"finds no batch that carries its answers; it reads the batches of",
     r"asks for (ends|moved), which the noise of \w+ does not tell; set noise\.",

@@ -19,6 +19,9 @@ def run(
     beams: Annotated[int, typer.Option(help="Beam search with so many beams.")] = 1,
     samples: Annotated[int, typer.Option(help="Write so many texts.")] = 1,
     seed: Annotated[int, typer.Option(help="The same seed writes the same text.")] = 0,
+    source: Annotated[
+        str | None, typer.Option(help="What an encoder–decoder or UniLM reads before it writes; the prompt is how its answer begins.")
+    ] = None,
     code: Annotated[str | None, typer.Option(help="A control code (CTRL): a label of the corpus that the model was trained on.")] = None,
 ) -> None:
     """Go on with a text."""
@@ -37,5 +40,6 @@ def run(
                 beams=beams,
                 seed=seed + number,
                 code=code,
+                source=source,
             )
         )

@@ -14,7 +14,7 @@ def run(
     memory: Annotated[
         int | None, typer.Option(help="Look back so many tokens, where the family has a memory (default: as in training).")
     ] = None,
-    source: Annotated[str | None, typer.Option(help="What an encoder–decoder reads before it writes the texts.")] = None,
+    source: Annotated[str | None, typer.Option(help="What an encoder–decoder or UniLM reads before it writes the texts.")] = None,
 ) -> None:
     """How likely the model finds each text: log-probability (pseudo-log-likelihood for masked models) and perplexity."""
     import plume

@@ -12,6 +12,7 @@ from plume.heads.head import HeadModule
 from plume.model.kinds import BatchKind
 from plume.model.model import Model
 from plume.noise.appended import AppendedSpans
+from plume.noise.decoder_target import WholeText
 from plume.noise.target import InPlace, NextToken
 from plume.objectives._objective import Answers
 from plume.text.tokenizer import Tokenizer
@@ -65,6 +66,10 @@ class Abilities:
         """UniLM's: masks are filled from the left alone."""
         return self._first(lambda kind: isinstance(kind.noise.target, InPlace) and kind.noise.order is Order.CAUSAL)
 
+    def masks_after_text(self) -> BatchKind | None:
+        """UniLM's: one text is read as a whole, masks of a second are filled from it and from the left."""
+        return self._first(lambda kind: isinstance(kind.noise.target, InPlace) and kind.noise.order is Order.PREFIX)
+
     def spans(self) -> BatchKind | None:
         """GLM's: blanks are written out behind the text."""
         return self._first(lambda kind: isinstance(kind.noise.target, AppendedSpans))
@@ -99,6 +104,14 @@ class Abilities:
             number = self.tokenizer.id(piece)
             framed += ids if piece == "A" else [number] if number is not None else []
         return framed
+
+    def opening(self, kind: BatchKind) -> list[int]:
+        """What a decoder writes before the text itself: one that writes whole texts writes their special tokens too (BART)."""
+        return self.frame([])[: self.tokenizer.format.single.index("A")] if isinstance(kind.noise.target, WholeText) else []
+
+    def closed(self, kind: BatchKind, ids: list[int]) -> list[int]:
+        """A text as it is written after another; the token that closes it counts only where the model was trained to write it."""
+        return [*self.opening(kind), *ids, *([self.end] if kind.noise.closes else [])]
 
     def check_length(self, frame: list[int], text: str) -> None:
         longest = self.model.recipe.positions.longest

@@ -151,7 +151,7 @@ def _rewritten(can: Abilities, kind: BatchKind, text: str, top: int) -> list[lis
         raise PlumeError(f"{can.name} fills one blank at a time: leave the others out, or fill them one after another.")
     if isinstance(target, TheSpan):  # as many tokens as there are masks, at their own positions
         writer = DecoderWriter(can.model, can.head(kind), frame, frame[first - 1 : first] or [can.start], position=max(first - 1, 0))
-        guesses = beam_search(writer, room=last - first, stop=can.end, beams=max(top, 2))
+        guesses = beam_search(writer, room=last - first, stop=can.end, beams=max(top, 2), least=last - first)
     else:
         writer = DecoderWriter(can.model, can.head(kind), frame, [can.start])
         guesses = beam_search(writer, room=_room(can, len(frame) + _ROOM), stop=can.end, beams=max(top, 2))

@@ -70,8 +70,8 @@ def write(writer: Writer, *, room: int, stop: int, sampling: Sampling) -> list[i
 
 
 @torch.inference_mode()
-def beam_search(writer: Writer, *, room: int, stop: int, beams: int) -> list[Written]:
-    """The likeliest ways to go on that were found, best first; finished ones wait while the others go on."""
+def beam_search(writer: Writer, *, room: int, stop: int, beams: int, least: int = 0) -> list[Written]:
+    """The likeliest ways to go on that were found, best first; finished ones wait while the others go on. None stops before `least` tokens."""
     scores = writer.first()
     vocabulary = scores.shape[-1]
     total = torch.zeros(1, device=writer.device)
@@ -85,6 +85,8 @@ def beam_search(writer: Writer, *, room: int, stop: int, beams: int) -> list[Wri
         kept: list[float] = []
         for value, flat in zip(best.values.tolist(), best.indices.tolist(), strict=True):
             row, token = divmod(flat, vocabulary)
+            if token == stop and len(written[row]) < least:
+                continue
             if token == stop:
                 finished.append(Written(value / (len(written[row]) + 1), written[row]))
             elif len(rows) < beams:

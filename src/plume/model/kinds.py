@@ -40,7 +40,7 @@ class BatchKind:
             )
         if self.noise.order is Order.PREFIX and self.layout.texts != 2:
             found.append(
-                f"{self.name}: a prefix order reads a first text and writes a second; it needs rows of two, such as SentencePairs."
+                f"{self.name}: a prefix order reads a first text and writes a second; it needs rows of two, such as AdjacentTexts()."
             )
         if self.layout.texts < self.noise.target.texts:
             found.append(f"{self.name} reads a first text and writes a second; it needs rows of two, such as Translations().")

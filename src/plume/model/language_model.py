@@ -100,8 +100,9 @@ class LanguageModel:
 
     def generate(
         self,
-        prompt: str,
+        prompt: str = "",
         *,
+        source: str | None = None,
         max_tokens: int = 50,
         temperature: float = 1.0,
         top_k: int = 0,
@@ -113,14 +114,19 @@ class LanguageModel:
     ) -> str:
         """The prompt and what the model writes after it; of a model that writes a new text (a translation, a summary), that text alone.
 
+        With `source` it writes an answer to that text, and the prompt is how the answer begins (encoder–decoders, UniLM). MASS without one writes
+        as much as it read, for so it was trained.
+
         `greedy` takes the likeliest token each time, `beams` searches wider. `code` is a control code (CTRL).
         """
         sampling = Sampling(temperature=temperature, top_k=top_k, top_p=top_p, greedy=greedy, beams=beams, seed=seed)
-        return continuation(self.abilities, prompt, room=max_tokens, sampling=sampling, code=code)
+        return continuation(self.abilities, prompt, room=max_tokens, sampling=sampling, code=code, source=source)
 
     @torch.inference_mode()
     def score(self, texts: str | Sequence[str], *, source: str | None = None, memory: int | None = None, batch: int = 32) -> list[Score]:
-        """How likely the model finds each text; an encoder–decoder: as what it writes after reading `source`.
+        """How likely the model finds each text; an encoder–decoder or UniLM: as what it writes after reading `source`.
+
+        The token that closes the text counts too, if the model was trained to write it.
 
         A family with a memory may look back further than it did in training: `memory` tokens.
         """

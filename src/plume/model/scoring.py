@@ -14,7 +14,7 @@ from plume.heads.head import HeadModule, precise
 from plume.model.abilities import Abilities
 from plume.model.kinds import BatchKind
 from plume.model.memory import Memory
-from plume.noise.decoder_target import WholeText
+from plume.model.writing import answerer
 
 _STRETCH = 128  # tokens read at once where a memory holds what was before
 
@@ -35,10 +35,8 @@ def score(can: Abilities, text: str, *, source: str | None = None, memory: int |
     ids = can.tokenizer.encode([text])[0]
     if memory is not None and can.model.recipe.memory is None:
         raise PlumeError(f"{can.name} has no memory to lengthen: leave it out, or train a family that has one (transformer-xl, xlnet).")
-    if source is not None and can.decoder() is None:
-        raise PlumeError(f"{can.name} has no decoder: a source is only for models that write after reading one.")
-    if source is not None and (kind := can.decoder()):
-        return _decoded(can, kind, source, ids)
+    if source is not None:
+        return _decoded(can, kind, source, ids) if (kind := can.decoder()) else _at_masks(can, source, ids)
     if kind := can.causal():
         return _causal(can, kind, ids, memory)
     if kind := can.spans():
@@ -122,12 +120,25 @@ def _written_out(can: Abilities, kind: BatchKind, ids: list[int], text: str) -> 
 def _decoded(can: Abilities, kind: BatchKind, source: str, ids: list[int]) -> Score:
     frame = can.frame(can.tokenizer.encode([source])[0])
     can.check_length(frame, source)
-    # A decoder that writes whole texts writes their special tokens too (BART).
-    answer = can.frame(ids) if isinstance(kind.noise.target, WholeText) else [*ids, can.end]
+    answer = can.closed(kind, ids)
     batch = Batch(tokens=can.tensor([[can.start, *answer[:-1]]]), order=Order.CAUSAL, source=Batch(tokens=can.tensor([frame])))
     states = can.model.token_states(batch)
     picked = can.head(kind).log_probabilities(states)[0].gather(1, can.tensor([answer])[0][:, None])
     return Score(log_probability=float(picked.sum()), tokens=len(answer))
+
+
+def _at_masks(can: Abilities, source: str, ids: list[int]) -> Score:
+    """UniLM: each token in turn at a mask that sees the source and what is written before it."""
+    writer, _ = answerer(can, source, [])
+    kind = can.masks_after_text()
+    assert kind is not None, "no other model without a decoder writes after a source"
+    answer = can.closed(kind, ids)
+    scores, total = writer.first(), 0.0
+    for number, token in enumerate(answer):
+        total += float(scores[0, token])
+        if number + 1 < len(answer):
+            scores = writer.go_on(torch.tensor([token], device=can.device))
+    return Score(log_probability=total, tokens=len(answer))
 
 
 def _pseudo(can: Abilities, ids: list[int], text: str, batch: int) -> Score:

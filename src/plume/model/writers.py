@@ -35,7 +35,7 @@ class PromptWriter(Writer):
 
     def __init__(self, model: Model, head: HeadModule, prompt: list[int]) -> None:
         super().__init__(model, head)
-        self.prompt = torch.tensor([prompt], device=self.device)
+        self.prompt = torch.tensor([prompt], dtype=torch.long, device=self.device)
 
     def first(self) -> Tensor:
         return self._scores(self.prompt)
@@ -109,12 +109,22 @@ class SpanWriter(Writer):
 
 
 class MaskWriter(PromptWriter):
-    """UniLM: the next token is predicted at a mask that stands in its place and then makes way for it (arXiv:1905.03197 §2.5)."""
+    """UniLM: the next token is predicted at a mask that stands in its place and then makes way for it (arXiv:1905.03197 §2.5).
 
-    def __init__(self, model: Model, head: HeadModule, prompt: list[int], mask: int, *, segment: int | None = None) -> None:
+    A source is read first, as a whole: it sees itself, and nothing of what is written (§2.3, "Sequence-to-Sequence LM").
+    """
+
+    def __init__(
+        self, model: Model, head: HeadModule, prompt: list[int], mask: int, *, segment: int | None = None, source: Batch | None = None
+    ) -> None:
         """`segment` is the one that stands for this way of reading."""
         super().__init__(model, head, prompt)
-        self.mask, self.segment = mask, segment
+        self.mask, self.segment, self.source = mask, segment, source
+
+    def first(self) -> Tensor:
+        if self.source is not None:
+            self.model.encode(self.source, cache=self.cache)
+        return super().first()
 
     def _scores(self, tokens: Tensor) -> Tensor:
         shown = torch.cat([tokens, torch.full((len(tokens), 1), self.mask, device=self.device)], dim=1)

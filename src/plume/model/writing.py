@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from plume.core.batch import Batch
 from plume.core.errors import PlumeError
 from plume.model.abilities import Abilities
 from plume.model.generate import Sampling, write
@@ -15,19 +16,34 @@ from plume.text.control import require_control_id
 
 
 @torch.inference_mode()
-def continuation(can: Abilities, prompt: str, *, room: int, sampling: Sampling, code: str | None = None) -> str:
-    """The prompt and what follows it; of a decoder that writes a text of its own, that text."""
+def continuation(can: Abilities, prompt: str, *, room: int, sampling: Sampling, code: str | None = None, source: str | None = None) -> str:
+    """The prompt and what follows it; of a decoder that writes a text of its own, that text. After a source, both belong to the answer."""
     ids = can.tokenizer.encode([prompt])[0]
     first = _coded(can, code)
-    if kind := can.decoder():
+    if source is None and (kind := can.decoder()):
         return _decoded(can, kind, ids, prompt, room=room, sampling=sampling)
-    writer, used = _writer(can, first + ids)
+    writer, used = _writer(can, first + ids) if source is None else answerer(can, source, ids)
     longest = can.model.recipe.positions.longest
     if longest is not None and used >= longest:
         raise PlumeError(f"The prompt has {used} tokens; this model reads at most {longest}, and must have room to write.")
     room = room if longest is None else min(room, longest - used)
     written = write(writer, room=room, stop=can.end, sampling=sampling)
     return can.tokenizer.decode(ids + written)
+
+
+def answerer(can: Abilities, source: str, begun: list[int]) -> tuple[Writer, int]:
+    """A writer that has read the source, and goes on from how its answer begins; and how many positions are taken before it writes."""
+    frame = can.frame(can.tokenizer.encode([source])[0])
+    can.check_length(frame, source)
+    if kind := can.decoder():
+        begin = [can.start, *can.opening(kind), *begun]
+        return DecoderWriter(can.model, can.head(kind), frame, begin), len(begin) - 1
+    if kind := can.masks_after_text():
+        first, second = kind.noise.segments or (0, 1)
+        read = can.tensor([frame])
+        batch = Batch(tokens=read, segment=torch.full_like(read, first))
+        return MaskWriter(can.model, can.head(kind), begun, can.mask, segment=second, source=batch), len(frame) + len(begun)
+    raise PlumeError(f"{can.name} has no decoder: a source is only for models that write after reading one. {can.words()}")
 
 
 def _writer(can: Abilities, ids: list[int]) -> tuple[Writer, int]:
@@ -63,17 +79,27 @@ def _decoded(can: Abilities, kind: BatchKind, ids: list[int], prompt: str, *, ro
         cut = next((number for number, token in enumerate(written) if token in following), len(written))
         return can.tokenizer.decode(ids + written[:cut])
     if isinstance(target, TheSpan):
-        can.check_length(can.frame([*ids, can.mask]), prompt)
-        room = max(1, room if longest is None else min(room, longest - len(can.frame(ids))))
-        source = can.frame([*ids, *[can.mask] * room])
-        begin = source.index(can.mask)
-        writer = DecoderWriter(can.model, head, source, source[begin - 1 : begin] or [can.start], position=max(begin - 1, 0))
-        written = write(writer, room=room, stop=can.end, sampling=sampling)
-        return can.tokenizer.decode(ids + written)
+        return _to_the_end(can, kind, ids, prompt, room=room, sampling=sampling)
     source = can.frame(ids)
     can.check_length(source, prompt)
     written = write(DecoderWriter(can.model, head, source, [can.start]), room=room, stop=can.end, sampling=sampling)
     return can.tokenizer.decode(ids + written if isinstance(target, Continuation) else written)
+
+
+def _to_the_end(can: Abilities, kind: BatchKind, ids: list[int], prompt: str, *, room: int, sampling: Sampling) -> str:
+    """MASS: what follows is the hidden end of a text whose beginning is the prompt.
+
+    As in training so much is hidden that it is the noise's share of the whole, the token that closes the text counted in: there the model
+    learned to stop. One that never had to write that token sees it, behind as many masks as there is room.
+    """
+    text = can.frame([*ids, can.mask])
+    can.check_length(text, prompt)
+    begin, longest, share = text.index(can.mask), can.model.recipe.positions.longest, kind.noise.select.share
+    room = max(1, room if longest is None else min(room, longest - len(text) + 1))
+    hidden = min(room + 1, round(begin * share / (1 - share))) if kind.noise.closes else room
+    source = [*text[:begin], *[can.mask] * max(hidden, 1), *([] if kind.noise.closes else text[begin + 1 :])]
+    writer = DecoderWriter(can.model, can.head(kind), source, text[begin - 1 : begin] or [can.start], position=max(begin - 1, 0))
+    return can.tokenizer.decode(ids + write(writer, room=room, stop=can.end, sampling=sampling))
 
 
 def _coded(can: Abilities, code: str | None) -> list[int]:

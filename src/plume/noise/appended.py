@@ -81,6 +81,10 @@ class AppendedSpans(TargetRule):
             segment=segment,
         )
 
+    def closes(self, select: Select) -> bool:
+        """Every span does."""
+        return True
+
     def trivial_loss(self, entropy: float, select: Select, corrupt: Corrupt) -> float:
         """One answer in each span is its [end], which is a token of its own, and frequent where spans are short.
 

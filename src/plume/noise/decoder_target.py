@@ -41,6 +41,9 @@ class DecoderTarget(TargetRule):
         """What the encoder reads: the input as corrupted."""
         return Source(tokens=shown.tokens, length=shown.length)
 
+    def closes(self, select: Select) -> bool:
+        return True
+
     def trivial_loss(self, entropy: float, select: Select, corrupt: Corrupt) -> float:
         """What a model pays that knows how frequent tokens are and copies what it is shown: here every token of the target is text."""
         return entropy
@@ -78,9 +81,9 @@ class TheSpans(DecoderTarget):
 class TheSpan(TargetRule):
     """The selected tokens alone, each after the text's own token before it, at its true position (MASS §3.2; src/trainer.py).
 
-    The decoder reads the token before the span first, also where that one is special; no end token follows. It stands at the position that
-    it has in the text, so the prediction of token i is made from position i - 1. A row whose very first token is selected starts with the
-    decoder's start token, at position 0.
+    The decoder reads the token before the span first, also where that one is special; no end token follows but the row's own, where that is
+    selected. It stands at the position that it has in the text, so the prediction of token i is made from position i - 1. A row whose very
+    first token is selected starts with the decoder's start token, at position 0.
     """
 
     decoder: ClassVar[bool] = True

@@ -54,6 +54,11 @@ class Noise(Part):
         """What it answers besides the tokens that it hides."""
         return self.corrupt.questions + self.target.questions
 
+    @property
+    def closes(self) -> bool:
+        """Is the token that closes a text among what is predicted? Then a model has learned to stop, and may be asked how likely the end is."""
+        return self.target.closes(self.select)
+
     def trivial_loss(self, entropy: float) -> float:
         """What a model pays that knows how frequent tokens are (their entropy) and can copy what it is shown, and nothing of context."""
         return self.target.trivial_loss(entropy, self.select, self.corrupt)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,6 +25,12 @@ class Rows:
     spelling: Spelling | None = None  # of the vocabulary, for noise that compares words
     backward: NDArray[np.bool_] | None = None  # [B] rows read from their end to their start
     label: NDArray[np.int64] | None = None  # [B] what the layout knows of each row (next or random, in order or swapped)
+
+    def with_closing(self) -> Rows:
+        """The same rows, in which the token that closes each may be selected like text: a model that writes must learn where to stop."""
+        special = self.special.copy()
+        special[np.arange(len(special)), self.length - 1] = False
+        return replace(self, special=special)
 
 
 @dataclass(frozen=True, kw_only=True)

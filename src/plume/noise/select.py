@@ -59,6 +59,11 @@ class Select(Part):
         """Of the tokens, about so many are selected."""
         return 0.0
 
+    @property
+    def closing(self) -> bool:
+        """May the special token that closes a row be selected too?"""
+        return False
+
     def __call__(self, rows: Rows, draws: Draws) -> Chosen:
         raise NotImplementedError
 

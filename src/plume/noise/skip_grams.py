@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -38,12 +38,11 @@ class SkipGrams(Rate):
     def __call__(self, rows: Rows, draws: Draws) -> Chosen:
         batch, width = rows.tokens.shape
         row, place = np.arange(batch), np.arange(width)
-        barred = rows.special.copy()
-        if self.closing:
-            barred[row, rows.length - 1] = False
+        rows = rows.with_closing() if self.closing else rows
+        barred = rows.special
         barrier = np.where(barred, place, width)
         run_end = np.minimum.accumulate(barrier[:, ::-1], axis=1)[:, ::-1]  # [B, T] the first special token from here on
-        budget = self.budget(replace(rows, special=barred), draws)
+        budget = self.budget(rows, draws)
         anchors = np.argsort(np.where(barred, 2.0, draws.uniform(width)), axis=1)
         lot, size_lot = draws.uniform(width), draws.uniform(width)
         size = np.where(lot < self.several, 2 + (size_lot * (self.longest - 1)).astype(np.int64), 1)

@@ -17,7 +17,7 @@ from plume.noise.select import Chosen, Select
 
 @dataclass(frozen=True, kw_only=True)
 class TextShare(Select):
-    """A share of the row's ordinary tokens (or words); special tokens do not count and are never selected."""
+    """A share of the row's ordinary tokens (or words); special tokens do not count and are not selected."""
 
     rate: float = 0.15
 
@@ -91,12 +91,14 @@ def _of_ordinals(rows: Rows, ordinal: Ids, valid: Flags) -> Chosen:
 class OneSpan(TextShare):
     """One span of half the text: at its beginning one time in five, at its end one in five, else anywhere (MASS; src/trainer.py).
 
-    There the token that closes the sentence counts as text; here special tokens are never selected.
+    With `closing` the token that closes the row counts as text, as there: a span at the end reaches over it, so that it is hidden and must be
+    predicted. Then `rate` is of the whole row, its first token counted in, which is never hidden.
     """
 
     rate: float = 0.5
     at_begin: float = 0.2
     at_end: float = 0.2
+    closing: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -104,8 +106,10 @@ class OneSpan(TextShare):
             raise PlumeError(f"OneSpan(at_begin={self.at_begin}, at_end={self.at_end}): two shares of at most 1 in sum.")
 
     def __call__(self, rows: Rows, draws: Draws) -> Chosen:
+        rows = rows.with_closing() if self.closing else rows
         size = (~rows.special).sum(1, keepdims=True)
-        length = np.minimum(np.maximum(np.rint(size * self.rate).astype(np.int64), 1), size)
+        whole = rows.length[:, None] if self.closing else size
+        length = np.minimum(np.maximum(np.rint(whole * self.rate).astype(np.int64), 1), size)
         lot = draws.uniform(1)
         anywhere = draws.integers(size - length + 1, 1)
         first = np.where(lot < self.at_begin, 0, np.where(lot < self.at_begin + self.at_end, size - length, anywhere))

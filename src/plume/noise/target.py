@@ -68,6 +68,10 @@ class TargetRule(Part):
         """Of a model that knows token frequencies (their entropy) and can copy what is shown, and nothing of context."""
         return corrupt.trivial_loss(entropy)
 
+    def closes(self, select: Select) -> bool:
+        """Is the token that closes a text among the answers? A model that never had to give it has not learned to stop."""
+        return select.closing
+
     def raw(self, length: int, select: Select) -> int:
         """How long a row of text, special tokens included, gives an input of at most `length`."""
         return length
@@ -89,6 +93,10 @@ class NextToken(TargetRule):
     def __call__(self, rows: Rows, chosen: Chosen, shown: Shown, draws: Draws, alphabet: Alphabet) -> Aim:
         inside = np.arange(1, rows.tokens.shape[1]) < rows.length[:, None]
         return Aim(shown=shown.tokens[:, :-1], length=rows.length - 1, where=inside, what=rows.tokens[:, 1:])
+
+    def closes(self, select: Select) -> bool:
+        """A separator follows every document."""
+        return True
 
 
 @dataclass(frozen=True, kw_only=True)

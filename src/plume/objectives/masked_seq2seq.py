@@ -15,7 +15,7 @@ from plume.objectives._objective import Answers, Objective
 
 def masked_seq2seq(
     *,
-    select: Select = OneSpan(),
+    select: Select = OneSpan(closing=True),
     corrupt: Corrupt = Mask(),
     head: Head = TokenPrediction(transform=False),
     weight: float = 1.0,

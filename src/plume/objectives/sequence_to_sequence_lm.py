@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from plume.core.batch import Order
 from plume.core.part import replace
-from plume.data.layout import SentencePairs
+from plume.data.adjacent import AdjacentTexts
 from plume.heads.head import Head
 from plume.heads.token_prediction import TokenPrediction
 from plume.noise.noise import Noise
@@ -30,6 +30,6 @@ def sequence_to_sequence_lm(
         name="sequence_to_sequence_lm",
         paper="arXiv:1905.03197",
         noise=replace(hidden.noise, select=select, order=Order.PREFIX, segments=segments),
-        layout=SentencePairs(label=None),
+        layout=AdjacentTexts(),
         head_of=head_of,
     )

@@ -3,6 +3,14 @@
 Spans of any length, empty ones too, become one mask, and the sentences come in a random order; `denoising` takes other noise as well
 (deletion, masks, rotation). The decoder writes the whole text, so it learns to copy first, which takes a small model a few thousand steps,
 and then to repair. Use it for summaries, correction, and infilling.
+
+Differs from the paper:
+
+- No learning rate is in the paper: RoBERTa's are kept.
+- Sentences are the corpus' own; fairseq knows a sentence's end only by a full stop.
+- Dropout is not switched off for the last tenth of training.
+- Only the noise of the final model is the default; the others of §2.2 are objectives of their own, to be mixed in by `denoising` or by
+  name.
 """
 
 from __future__ import annotations
@@ -24,8 +32,7 @@ from plume.text.format import ROBERTA as ROBERTA_FORMAT
 from plume.text.tokenizers import ByteLevelBPE
 
 # The base size is that of the paper's comparison (§4: 6 layers, 768, a batch of 256), the large one that of its final model (§5: a batch of 8000).
-# Neither learning rate is in the paper: RoBERTa's are kept. fairseq's denoising task ends rows with their document, as here; it knows a
-# sentence's end only by a full stop, where these are the corpus' own sentences. Dropout was switched off for the last tenth of training; here not.
+# As in fairseq's denoising task, rows end with their document.
 BART = replace(
     TRANSFORMER,
     name="bart",

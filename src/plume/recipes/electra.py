@@ -3,6 +3,11 @@
 Every token teaches, not one in seven, and the paper finds that it gets further than BERT for the same compute; but a two-class loss over
 tokens starts slowly, and at tiny sizes it needs longer than the others to leave guessing. Use it for encoders that will be fine-tuned. The
 generator runs beside it in training, and is not kept for use.
+
+Differs from the paper:
+
+- Rows hold whole sentences of one document, as one segment; the authors split nine rows in ten in two segments, for which no objective
+  asks, and aim at a shorter row one time in twenty (build_pretraining_dataset.py).
 """
 
 from __future__ import annotations
@@ -25,7 +30,6 @@ from plume.recipes._sizes import with_small
 from plume.recipes.bert import BERT, BODY, body_config, body_from_config
 
 # The generator's masked positions are drawn with replacement; 85% show [MASK], 15% stay, none is random (pretrain_helpers.py).
-# Rows hold whole sentences of one document; the authors also split half of them in two segments, for which no objective asks.
 ELECTRA = replace(
     BERT,
     name="electra",

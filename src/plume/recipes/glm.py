@@ -3,6 +3,16 @@
 The text keeps one mask for each span; the spans follow in a random order, each token with two positions: where its mask stands, and its
 place in the span. So a blank may have any length. Short spans, whole sentences and long stretches take turns. Use it to fill blanks of
 unknown length and to go on with a text, with one model; rows grow by what is cut out of them.
+
+Differs from the paper:
+
+- The paper trains each model on short spans and one further level, half and half (§3.3); here all three levels take turns, as in the
+  released models: 50% spans, 30% sentences, 20% documents (config/ds_block_large.sh).
+- A span of the document level has half of the text or more, as in the paper; the released models' has a quarter or more.
+- All levels show [MASK], as in the paper; the released models have a mask for each level.
+- A text ends with [SEP], the authors' with the padding token.
+- Rows are filled with whole sentences, across documents. A span that would cross a document's end becomes two; in the authors' code it is
+  moved into one document.
 """
 
 from __future__ import annotations
@@ -25,10 +35,7 @@ from plume.text.tokenizers import ByteLevelBPE, WordPiece
 
 FORMAT = replace(BERT_FORMAT, start="<|startofpiece|>", end="<|endofpiece|>", segments=())
 
-# The body is Megatron's (THUDM/GLM, model/modeling_glm.py): norms first, tanh GELU, tied output without bias. The paper trains each model on
-# short spans and one further level, half and half (§3.3); the released ones on all three, 50% spans, 30% sentences, 20% documents
-# (config/ds_block_large.sh), which we take. There a document's span has 25% of it or more; the paper's 50% is kept. All levels show [MASK],
-# as in the paper; the released models have a mask for each level. A text ends with [SEP], where the authors' end with the padding token.
+# The body is Megatron's (THUDM/GLM, model/modeling_glm.py): norms first, tanh GELU, tied output without bias.
 GLM = Recipe(
     name="glm",
     size="base",

@@ -2,6 +2,16 @@
 
 The decoder sees only what the encoder does not, so it must take the rest from the encoder: both learn. Use it to start translation or
 summarising models where pairs are few. Half of each text is predicted, by a decoder of half the length.
+
+Differs from the paper:
+
+- Rows are whole sentences of one document until they are full; the authors' translation models read single sentences, so that there the
+  token that closes a text, which the span reaches over in the same share of rows, is a larger part of what is predicted.
+- The decoder looks at all of the source, as §3.2 draws it; in the authors' code (MASS-unsupNMT) not at the places that show a mask. So a
+  text that was filled in needs no second kind of mask.
+- One language, and no vector for it; the authors train two at a time, each with a vector of its own.
+- Batches are rows (96 of 256 tokens), there 3,000 tokens a GPU; the warm-up is a share of the run, there 4,000 steps.
+- All weights start from a normal distribution of 0.02; there token vectors from width^-0.5, products by torch's defaults.
 """
 
 from __future__ import annotations
@@ -19,10 +29,7 @@ from plume.recipes.transformer import TRANSFORMER
 from plume.text.format import Format
 from plume.text.tokenizers import BPE
 
-# After MASS-unsupNMT, which is built on XLM: learned positions, a norm behind the embeddings, GELU, an output bias. Differences: that code gives
-# each language a vector, and these texts have one; its decoder looks only at source places that show no mask (enc_mask), here at all of them, as
-# §3.2 of the paper draws it, so that a filled-in text needs no second kind of mask; it trains on single sentences, here on whole sentences of a
-# document until the row is full. Its batches are 3,000 tokens a GPU.
+# After MASS-unsupNMT, which is built on XLM: learned positions, a norm behind the embeddings, GELU, an output bias.
 MASS = replace(
     TRANSFORMER,
     name="mass",

@@ -3,6 +3,11 @@
 XLNet's predictions see only part of the row; MPNet also shows masks for what is still to come, so every prediction knows how long the row
 is and where the gaps are. Its body, without the second stream, is a BERT with T5's position biases, and the base of many sentence encoders.
 Use it for embeddings. In pre-training the second stream and the mask copies cost about a third more than BERT; in use nothing.
+
+Differs from the paper:
+
+- Rows of 512 are 445 tokens of text and the copies of those to be predicted; the authors' rows are 512 of text.
+- The order is a permutation of single tokens, also inside whole words; the authors permute whole words.
 """
 
 from __future__ import annotations
@@ -26,8 +31,7 @@ from plume.recipes.bert import BERT, BODY, body_config, body_from_config
 from plume.text.format import ROBERTA as ROBERTA_FORMAT
 from plume.text.tokenizers import WordPiece
 
-# Rows, optimiser and schedule are RoBERTa's, as §3.1 says; the vocabulary is BERT's with RoBERTa's special tokens. Rows of 512 are 445 tokens
-# of text and their mask copies; the authors' rows are 512 of text.
+# Rows, optimiser and schedule are RoBERTa's, as §3.1 says; the vocabulary is BERT's with RoBERTa's special tokens.
 MPNET = replace(
     BERT,
     name="mpnet",

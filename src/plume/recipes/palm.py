@@ -3,6 +3,14 @@
 Stage one (half of the run) is masked LM on the encoder; stage two reads the first four fifths of a text and writes the rest, mixing the
 vocabulary's distribution with the source's tokens. Use it to answer or go on from a context that must be quoted. The code was never
 released: shares and ratios rest on the paper alone.
+
+Differs from the paper:
+
+- The authors published code for fine-tuning only: the two stages, the 80:20 split and the equations of the copying rest on the paper.
+- Both stages begin from nothing; the paper's encoder begins from RoBERTa's weights. To start so, leave the first stage out:
+  objectives=(continuation(),) and --init.
+- Each stage takes half of the run: the paper does not say how long they are. The second has no masked LM. The learning rate is ours too.
+- Rows are whole sentences of one document until they are full, and are cut by tokens, also inside a sentence.
 """
 
 from __future__ import annotations
@@ -19,9 +27,6 @@ from plume.objectives.masked_lm import masked_lm
 from plume.recipes._sizes import with_small
 from plume.recipes.bart import BART
 
-# The authors published code for fine-tuning only: the two stages, the 80:20 split and the copying rest on the paper. It begins from RoBERTa's
-# weights and says nothing of how long each stage takes: here both start from nothing and take half of the run each, so that the learning
-# rate is ours too. To start from a RoBERTa-like encoder, leave the first stage out: objectives=(continuation(),) and --init.
 PALM = replace(
     BART,
     name="palm",

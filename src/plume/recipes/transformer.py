@@ -2,6 +2,14 @@
 
 Trained on pairs only, from scratch, with smoothed labels; the parent of every other encoder–decoder here. Use it for translation, or any
 text-to-text task with many pairs. A step runs two stacks, and scores the vocabulary at every token of the target.
+
+Differs from the paper:
+
+- A batch is 800 pairs; the paper's is 25,000 tokens a side.
+- The norms' epsilon is 1e-5, as in Marian and fairseq; the paper names none, tensor2tensor has 1e-6.
+- Wavelengths follow the paper's formula; in tensor2tensor the last is 10,000 · 2π exactly. Sines stand before cosines, as there.
+- The decoder starts with the end token; in tensor2tensor it reads zeros.
+- Checkpoints are not averaged, and a beam search ranks by the mean log-probability, not by the paper's length penalty.
 """
 
 from __future__ import annotations
@@ -24,9 +32,6 @@ from plume.recipes._sizes import with_small
 from plume.text.format import Format
 from plume.text.tokenizers import BPE
 
-# Differences from tensor2tensor, the authors' code: the norms' epsilon (1e-6 there, not in the paper; this is Marian's and fairseq's), the
-# wavelengths (the paper's formula; there the last is 10,000 · 2π exactly), and the decoder starts with the end token, where there it reads zeros.
-# Sines stand before cosines, as in that code. A batch was 25,000 tokens a side, here rows.
 TRANSFORMER = Recipe(
     name="transformer",
     size="base",

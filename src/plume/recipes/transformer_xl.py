@@ -2,7 +2,13 @@
 
 Rows are read in the order of the text, and each looks back at the memory of the one before, so context is longer than a row; scoring a long
 text reads every token once instead of once for each token after it. Use it for long documents and exact scores. The memory's keys cost
-about a half more at equal lengths. The paper's adaptive softmax is not used here.
+about a half more at equal lengths.
+
+Differs from the paper:
+
+- Byte-level BPE and one full softmax tied to the token vectors; the paper has 267,735 words with adaptive vectors and softmax.
+- No dropout inside the feed-forward network nor on the last block's output.
+- Every token sees all of the memory, at evaluation too; there the authors cut it to the same length for each, and clamp distances.
 """
 
 from __future__ import annotations
@@ -21,10 +27,7 @@ from plume.objectives.causal_lm import causal_lm
 from plume.recipes._sizes import with_small
 from plume.recipes.gpt2 import GPT2
 
-# The authors' WikiText-103 settings (run_wt103_base.sh, run_wt103_large.sh). Against their code: byte-level BPE and one full softmax tied to
-# the token vectors, where they have 267,735 words with adaptive vectors and softmax; no dropout inside the feed-forward network nor on
-# the last block's output; every token sees all of the memory (they cut it to the same length for each at evaluation, and clamp distances
-# there). Their gradients are clipped at 0.25.
+# The authors' WikiText-103 settings (run_wt103_base.sh, run_wt103_large.sh); their gradients are clipped at 0.25.
 TRANSFORMER_XL = replace(
     GPT2,
     name="transformer-xl",

@@ -3,6 +3,16 @@
 Only who sees whom changes from batch to batch; the weights, the masks and the head are the same. Use it when one model should both
 understand and write: it fills and embeds like BERT, and writes token by token, each at a mask that stands in its place. As a writer it
 learns from one token in seven, where GPT learns from every one.
+
+Differs from the paper:
+
+- All begins from nothing; the paper begins with BERT large's weights, for which its learning rate is meant. Its one model is the large one.
+- Whole batches take turns between the four ways of reading, by the paper's shares.
+- How the paper cuts a text in source and target is not said, and the code for pre-training was never published: here whole sentences of
+  one document fill the row, cut in two at a random sentence's end, so that the second follows the first. One-way rows hold one text.
+- Segment numbers 2 and 4, 5 are those of the code for fine-tuning; 3 for right to left is ours.
+- Where the runs of hidden tokens exceed 15%, the last one is cut; that code drops random tokens of all of them.
+- What may be hidden beside text is [SEP] behind what is written (that code's too): not in the bidirectional and right-to-left rows.
 """
 
 from __future__ import annotations
@@ -21,8 +31,7 @@ from plume.recipes.bert import HF as HF
 from plume.text.tokenizers import WordPiece
 
 # §2.3, §2.5: one third of the batches each way, one sixth each for the two one-way kinds; the next sentence only beside the first. Each kind
-# has segment numbers of its own (§2.1): 2 and 4, 5 are the released code's, 3 for right to left is ours. That [SEP] may be hidden where a
-# text is written is the code's too. The paper begins with BERT large's weights; here all begins from nothing.
+# has segment numbers of its own (§2.1).
 UNILM = replace(
     BERT,
     name="unilm",

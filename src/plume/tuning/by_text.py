@@ -6,15 +6,12 @@ import enum
 from collections.abc import Sequence
 from typing import Any
 
-from plume.core.batch import Order
 from plume.core.errors import PlumeError
 from plume.core.part import replace
 from plume.model.abilities import Abilities
 from plume.model.encoder_decoder import EncoderDecoderModel
 from plume.model.kinds import BatchKind
 from plume.model.model import Model
-from plume.noise.decoder_target import WholeText
-from plume.noise.target import InPlace
 from plume.objectives._objective import Answers
 from plume.readers.example import Example
 from plume.text.tokenizer import Tokenizer
@@ -103,13 +100,10 @@ def _fitted(task: WrittenTask, body: Body, tokenizer: Tokenizer, examples: Seque
 def way_of(can: Abilities) -> Way | None:
     """How this model writes, by what it was trained to do; None: it does not."""
     if kind := can.decoder():
-        whole = isinstance(kind.noise.target, WholeText)
-        opening = can.frame([])[: can.tokenizer.format.single.index("A")] if whole else []
-        return ByDecoder(objective=_objective(kind), start=can.start, end=can.end, opening=tuple(opening))
+        return ByDecoder(objective=_objective(kind), start=can.start, end=can.end, opening=tuple(can.opening(kind)))
     if can.model.recipe.assembly.directions == 1 and (kind := can.causal()):
         return AfterText(objective=_objective(kind), end=can.end)
-    kind = next((k for k in can.token_kinds if isinstance(k.noise.target, InPlace) and k.noise.order is Order.PREFIX), None)
-    if kind is not None:
+    if kind := can.masks_after_text():
         first, second = kind.noise.segments or (0, 1)
         return AtMasks(objective=_objective(kind), end=can.end, mask=can.mask, segments=(first, second))
     if kind := can.spans():

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from plume.core.errors import PlumeError
+from plume.data.adjacent import AdjacentTexts
 from plume.data.layout import Blocks, FullSentences, PairLabel, Plan, SentencePairs
 from plume.data.stretches import sentence_pieces, truncate
 
@@ -350,6 +351,36 @@ def test_one_row_in_ten_is_short(store_of: Any) -> None:
     assert abs(short - 0.1 * 48 / 49) < 5 * np.sqrt(0.09 / len(plan))
 
 
+# Adjacent texts
+
+
+@pytest.mark.parametrize("documents", [[[4, 4]], [[9] * 30], [[300, 2, 300]], [[2], [500], [1, 1, 1]], random_documents(5)])
+@pytest.mark.parametrize("room", [2, 13, 125])
+def test_a_second_text_begins_where_the_first_ends(store_of: Any, documents: list[list[int]], room: int) -> None:
+    store = store_of(documents)
+    plan = AdjacentTexts().plan(store, room=room, generator=generator(1))
+    whole = FullSentences(across=False).plan(store, room=room, generator=generator(1))
+    begin, _, _ = sentence_pieces(store, longest=room)
+    assert (plan.end[:, 0] == plan.start[:, 1]).all() and (plan.end > plan.start).all()
+    several = (whole.end - whole.start)[:, 0] > 1
+    assert plan.start[:, 0].tolist() == whole.start[several, 0].tolist() and plan.end[:, 1].tolist() == whole.end[several, 0].tolist()
+    for (first, cut), (_, last) in zip(plan.start.tolist(), plan.end.tolist(), strict=True):
+        ends = set(begin[(begin > first) & (begin < last)].tolist())
+        assert cut in ends if ends else first < cut < last
+
+
+def test_adjacent_texts_are_cut_anywhere_with_even_odds(store_of: Any, assert_shares: Any) -> None:
+    between = AdjacentTexts().plan(store_of([[5] * 40000]), room=20, generator=generator(3))
+    assert_shares(np.bincount((between.end - between.start)[:, 0] // 5, minlength=4), (0, 1 / 3, 1 / 3, 1 / 3))
+    inside = AdjacentTexts().plan(store_of([[4]] * 20000), room=20, generator=generator(3))
+    assert_shares(np.bincount((inside.end - inside.start)[:, 0], minlength=4), (0, 1 / 3, 1 / 3, 1 / 3))
+
+
+def test_a_text_of_one_token_still_makes_a_row(store_of: Any) -> None:
+    plan = AdjacentTexts().plan(store_of([[1]]), room=20, generator=generator(0))
+    assert (plan.end - plan.start).tolist() == [[1, 0]]
+
+
 def test_truncation_takes_what_the_loop_takes(assert_shares: Any) -> None:
     source = random.Random(8)
     sizes = [(source.randint(1, 60), source.randint(1, 60)) for _ in range(2000)]
@@ -367,7 +398,7 @@ def test_truncation_takes_what_the_loop_takes(assert_shares: Any) -> None:
     assert_shares([front, back])
 
 
-@pytest.mark.parametrize("layout", [Blocks(), SentencePairs(), SentencePairs(label=PairLabel.SWAPPED)])
+@pytest.mark.parametrize("layout", [Blocks(), AdjacentTexts(), SentencePairs(), SentencePairs(label=PairLabel.SWAPPED)])
 def test_epochs_differ_and_repeat_by_seed(store_of: Any, layout: Any) -> None:
     store = store_of(random_documents(9))
     first, again, other = (

@@ -95,6 +95,28 @@ def test_mass_hides_half_where_it_should(draws: Any, assert_shares: Any) -> None
     assert_shares(chosen.start.sum(0)[:7], [0.2 + anywhere, *[anywhere] * 5, 0.2 + anywhere])
 
 
+def plain_mass(length: int, generator: np.random.Generator) -> set[int]:
+    """restricted_mask_sent of MASS on a sentence of `length` tokens, </s> before and behind it counted in: the places that are hidden."""
+    hidden = round(length * 0.5)
+    gaps = length - 1 - hidden  # every place but the first may be hidden
+    lot = generator.random()
+    before = 0 if lot >= 0.8 else gaps if lot >= 0.6 else int(generator.integers(gaps + 1))
+    return {1 + before + place for place in range(hidden)}
+
+
+@pytest.mark.parametrize("length", [4, 12, 13])
+def test_mass_hides_the_end_where_the_authors_do(length: int, draws: Any) -> None:
+    rows = text_rows(*[length - 1] * 20000)
+    rows.special[:, 0] = True  # </s> before the text, which is never hidden
+    chosen = OneSpan(closing=True)(rows, draws(20000))
+    generator = np.random.default_rng(0)
+    plain = [plain_mass(length, generator) for _ in range(20000)]
+    assert set(chosen.tokens.sum(1).tolist()) == {len(plain[0])} and (chosen.start.sum(1) == 1).all()
+    expected = np.array([sum(place in hidden for hidden in plain) for place in range(length)]) / 20000
+    np.testing.assert_allclose(chosen.tokens.mean(0), expected, atol=0.015)
+    assert chosen.tokens[:, -1].mean() == pytest.approx(0.2 + 0.6 / (length - len(plain[0])), abs=0.015)
+
+
 def plain_infilling(words: int, rate: float, generator: np.random.Generator) -> tuple[int, int, int]:
     """add_whole_word_mask on a row of one-token words: words taken, masks of spans, masks inserted."""
     budget, lengths = math.ceil(words * rate), list[int]()

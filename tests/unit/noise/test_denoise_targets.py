@@ -242,6 +242,26 @@ def test_a_row_is_the_same_in_any_batch(noise: Noise, draws: Any) -> None:
     assert read(among, 0) == read(alone, 0) and written(among, 0) == written(alone, 0)
 
 
+def test_mass_answers_the_token_that_closes_the_row(draws: Any) -> None:
+    """And only where the noise says that it may be hidden; the decoder reads the text's last token for it, at its place."""
+    rows = rows_of([9] * 400, begin=True)
+    for closing in (False, True):
+        noise = Noise(select=OneSpan(closing=closing), corrupt=Mask(), target=TheSpan())
+        aim = noise(rows, draws(400), ALPHABET)
+        last = aim.what[np.arange(400), aim.length - 1] == END
+        assert noise.closes is closing and last.mean() == pytest.approx(0.3 * closing, abs=0.08)  # 0.2 + 0.6 / 6
+        if closing:
+            ends = np.flatnonzero(last)
+            assert aim.position is not None and (aim.position[ends, aim.length[ends] - 1] == 9).all()
+            assert (aim.shown[ends, aim.length[ends] - 1] == rows.tokens[ends, 9]).all()
+
+
+@pytest.mark.parametrize("noise", [noise for noise in NOISES if noise is not MASS])
+def test_what_says_that_it_closes_does(noise: Noise, draws: Any) -> None:
+    aim = noise(rows_of([30, 64, 3]), draws(3), ALPHABET)
+    assert noise.closes and (aim.what[np.arange(3), aim.length - 1] == END).all()
+
+
 @pytest.mark.parametrize("missing", ["start", "end"])
 def test_an_alphabet_without_start_or_end_is_refused(missing: str, draws: Any) -> None:
     alphabet = Alphabet(size=9, mask=MASK, end=None if missing == "end" else 1, start=None if missing == "start" else 2)

@@ -20,7 +20,9 @@ from plume.model.generate import Sampling, write
 from plume.model.language_model import LanguageModel
 from plume.model.recipe import Recipe
 from plume.model.writers import DecoderWriter
+from plume.noise.spans import OneSpan
 from plume.objectives.document_rotation import document_rotation
+from plume.objectives.masked_seq2seq import masked_seq2seq
 from plume.objectives.sentence_permutation import sentence_permutation
 from plume.objectives.span_corruption import span_corruption
 from plume.objectives.text_infilling import text_infilling
@@ -261,7 +263,7 @@ def test_a_translator_has_no_blanks_to_fill(model_of: Any) -> None:
         model.fill("The ___ sailor")
 
 
-@pytest.mark.parametrize("family", ["transformer", "bart", "pegasus", "t5", "palm"])
+@pytest.mark.parametrize("family", ["transformer", "bart", "pegasus", "t5", "palm", "mass"])
 def test_scores_are_the_chain_rule_over_what_it_writes(family: str, model_of: Any) -> None:
     """The sum of what the writer gives each token in turn, the end counted in; BART writes its <s> too."""
     _, model = model_of(family)
@@ -279,6 +281,44 @@ def test_scores_are_the_chain_rule_over_what_it_writes(family: str, model_of: An
     found = model.score("a wooden box", source=TEXT)[0]
     assert found.tokens == len(answer)
     assert found.log_probability == pytest.approx(total, abs=1e-3)
+
+
+def unstopped(model: LanguageModel, built: Any) -> LanguageModel:
+    """A MASS whose noise never hides the token that closes a text."""
+    recipe = replace(model.recipe, objectives=(masked_seq2seq(select=OneSpan()),))
+    return LanguageModel(built(recipe, vocabulary=model.tokenizer.size).float(), model.tokenizer)
+
+
+def test_a_mass_that_never_had_to_stop_is_not_charged_for_the_end(model_of: Any, built: Any) -> None:
+    _, model = model_of("mass")
+    ends, never = (one.score("a wooden box", source=TEXT)[0] for one in (model, unstopped(model, built)))
+    assert never.tokens == len(model.tokenizer.encode(["a wooden box"])[0]) == ends.tokens - 1
+
+
+@pytest.mark.parametrize("closing", [True, False])
+def test_mass_goes_on_from_as_much_as_training_shows(closing: bool, model_of: Any, built: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its share of the whole is hidden, the end counted in; one that never had to stop sees the end, behind as many masks as there is room."""
+    _, model = model_of("mass")
+    model = model if closing else unstopped(model, built)
+    caught: list[DecoderWriter] = []
+    monkeypatch.setattr("plume.model.writing.write", lambda writer, **_: caught.append(writer) or [])
+    model.generate(TEXT, max_tokens=7)
+    model.generate(TEXT, max_tokens=2)
+    end, mask = model.abilities.end, model.abilities.mask
+    ids = [end, *model.tokenizer.encode([TEXT])[0]]
+    assert len(ids) > 3
+    for writer, room in zip(caught, (7, 2), strict=True):
+        hidden = [mask] * min(len(ids), room + 1) if closing else [mask] * room + [end]
+        assert writer.source.tokens[0].tolist() == ids + hidden
+        assert (writer.prompt[0].tolist(), writer.position) == ([ids[-1]], len(ids) - 1)
+
+
+def test_mass_fills_every_mask(model_of: Any) -> None:
+    """A blank of three masks is three tokens, although the model could stop before."""
+    _, model = model_of("mass")
+    model.model.head("masked_seq2seq").bias.data[model.abilities.end] += 50.0
+    (guesses,) = model.fill("The tired <mask><mask><mask> paints", top=4)
+    assert len(guesses) == 4 and all(guess.token for guess in guesses)
 
 
 def test_sizes_are_those_of_the_papers() -> None:
