@@ -36,7 +36,7 @@ BERT = Recipe(
     network=Transformer(width=768, depth=12, heads=12, feed_forward=3072),
     pooler=True,
     layout=SentencePairs(label=PairLabel.RANDOM_NEXT),
-    objectives=(masked_lm(), next_sentence()),
+    objectives=(masked_lm(duplicates=10), next_sentence()),
     training=Training(length=512, batch=256, peak=1e-4, schedule=Linear(warmup=0.01)),
 )
 

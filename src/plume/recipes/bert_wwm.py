@@ -22,7 +22,7 @@ BERT_WWM = replace(
     title="BERT that hides whole words (Chinese: by jieba)",
     paper="arXiv:1906.08101",
     words=Words.JIEBA,
-    objectives=(masked_lm(select=WholeWords()), next_sentence()),
+    objectives=(masked_lm(select=WholeWords(), duplicates=5), next_sentence()),
 )
 
 SIZES = with_small({"base": BERT_WWM})

@@ -20,7 +20,7 @@ ROBERTA_WWM = replace(
     title="whole words hidden in full sentences, no sentence objective, BERT's tokeniser",
     pooler=False,
     layout=FullSentences(),
-    objectives=(masked_lm(select=WholeWords()),),
+    objectives=(masked_lm(select=WholeWords(), duplicates=5),),
 )
 
 SIZES = with_small({"base": ROBERTA_WWM})
