@@ -188,8 +188,8 @@ def test_static_masks_come_again(family: str, duplicates: int, miniature: Any, r
     for other in made[1:3]:
         assert len(made[0] & other) < 0.05 * len(made[0])
     assert not same(reader.batch(Cursor()), reader.batch(Cursor(epoch=duplicates)))
-    later = Cursor(epoch=duplicates, step=1)
-    for ours, theirs in zip(first_batches(reader, 4, cursor=later), first_batches(replace(reader, _plans={}), 4, cursor=later, workers=3), strict=True):
+    later, fresh = Cursor(epoch=duplicates, step=1), replace(reader, _plans={})
+    for ours, theirs in zip(first_batches(reader, 4, cursor=later), first_batches(fresh, 4, cursor=later, workers=3), strict=True):
         assert same(ours, theirs)
 
 
