@@ -38,7 +38,7 @@ class FixedTokenizer:
             self._ids.setdefault(token, TEXT + len([number for number in self._ids.values() if number >= TEXT]))
         self.size = max(TEXT, max(self._ids.values()) + 1)
         self.pad, self.mask = 0, 4 if format.mask is not None else None
-        self.special_ids = np.array([*range(5), *range(TEXT, self.size)])
+        self.special_ids = self.structural_ids = np.array([*range(5), *range(TEXT, self.size)])
 
     def id(self, token: str) -> int | None:
         return self._ids.get(token)

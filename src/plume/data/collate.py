@@ -49,7 +49,7 @@ class Frame:
 
 
 def gather(store: Store, plan: Plan, index: Array, frame: Frame, special_ids: NDArray[np.bool_]) -> Rows:
-    """The rows `index` of the plan, right-padded to the longest of them."""
+    """The rows `index` of the plan, right-padded to the longest of them; `special_ids` says of each id whether it stands for no text."""
     start, end = plan.start[index], plan.end[index]
     pieces, segments = frame.pieces, frame.segments
     if plan.first is not None:  # a control code before everything; which one, the plan says

@@ -60,7 +60,7 @@ class Reader:
     def __post_init__(self) -> None:
         self.frame = Frame.of(self.layout, self.tokenizer, sentences=self.collator.noise.needs_sentences)
         self.special = np.zeros(max(self.tokenizer.size, self.store.vocabulary), bool)
-        self.special[self.tokenizer.special_ids] = True
+        self.special[self.tokenizer.structural_ids] = True  # an unknown word is a word: the authors' code hides it like any other
         asks = self.collator.noise.select.needs_spelling
         self.spelling = Spelling.of(self.tokenizer.spellings()) if asks else None
 
@@ -68,17 +68,22 @@ class Reader:
         """The epoch's rows and its batches [steps, rows]; the last batch is filled up from the epoch's beginning."""
         planned = self._plans.get(epoch)
         if planned is None:
-            generator = np.random.default_rng([self.seed % 2**64, epoch])
+            version = self.collator.noise.version(epoch)
+            generator = self._generator(version)
             room = self.collator.noise.raw(self.length) - self.frame.specials
             if room < 2:
                 raise PlumeError(
                     f"Rows of {self.length} tokens leave no room for text beside {self.frame.specials} special ones: raise training.length."
                 )
             plan = self.layout.plan(self.store, room=room, rows=self.rows, generator=generator)
-            planned = (plan, self._batches(plan, generator))
+            # Rows that come again do so in another order.
+            planned = (plan, self._batches(plan, generator if version == epoch else self._generator(epoch)))
             # The epoch before stays: threads may still be gathering its last batches.
             self._plans = {number: held for number, held in self._plans.items() if number == epoch - 1} | {epoch: planned}
         return planned
+
+    def _generator(self, number: int) -> np.random.Generator:
+        return np.random.default_rng([self.seed % 2**64, number])
 
     def check(self) -> str | None:
         """Raise if the text cannot serve the layout; if it serves badly, a sentence about it."""
@@ -93,7 +98,8 @@ class Reader:
         """The batch at the cursor, or this process's share of its rows."""
         plan, batches = self.plan(cursor.epoch)
         index = batches[cursor.step][share]
-        return self.collator(self.rows_of(plan, index), Draws(seed=self.seed, epoch=cursor.epoch, index=index))
+        version = self.collator.noise.version(cursor.epoch)
+        return self.collator(self.rows_of(plan, index), Draws(seed=self.seed, epoch=version, index=index))
 
     def rows_of(self, plan: Plan, index: NDArray[np.int64]) -> Rows:
         """The text of these rows, before any noise."""

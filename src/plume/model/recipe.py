@@ -17,6 +17,8 @@ from plume.heads.sentence_classification import SentenceClassification
 from plume.model.assembly import Assembly, OneNetwork
 from plume.model.kinds import BatchKind, batch_kinds
 from plume.model.memory import Memory
+from plume.model.optimisers.adamw import AdamW
+from plume.model.optimisers.optimiser import Optimiser
 from plume.model.schedule import Linear, Schedule
 from plume.nn.embedding import Embedding
 from plume.nn.network import Network
@@ -38,7 +40,8 @@ class Training(Part):
     batch: int = 256  # rows a step, over all processes
     peak: float = 1e-4  # learning rate
     schedule: Schedule = Linear(warmup=0.01)
-    beta1: float = 0.9
+    optimiser: Optimiser = AdamW()
+    beta1: float = 0.9  # of the moments of AdamW and LAMB, as epsilon
     beta2: float = 0.999
     epsilon: float = 1e-6
     decay: float = 0.01

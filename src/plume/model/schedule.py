@@ -93,6 +93,25 @@ class InverseSquareRoot(Schedule):
 
 
 @dataclass(frozen=True, kw_only=True)
+class HeldInverseSquareRoot(Schedule):
+    """The peak for a first share of the run, then down with the square root of the steps (T5, arXiv:1910.10683 §3.1.2: 1/√max(n, 10⁴)).
+
+    >>> [HeldInverseSquareRoot(hold=0.1).factor(progress) for progress in (0.0, 0.1, 0.4)]
+    [1.0, 1.0, 0.5]
+    """
+
+    hold: float = 0.02
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.hold <= 1:
+            raise PlumeError(f"HeldInverseSquareRoot(hold={self.hold}): give the share of the run at the peak, above 0 and up to 1.")
+
+    def after(self, progress: float) -> float:
+        return math.sqrt(self.hold / max(progress, self.hold))
+
+
+@dataclass(frozen=True, kw_only=True)
 class SlantedTriangular(Schedule):
     """Up to the peak in a short rise, then a long straight way down to 1/`ratio` of it, where the rise begins too (ULMFiT, arXiv:1801.06146 §3.2).
 

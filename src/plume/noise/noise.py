@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from plume.core.batch import Order
+from plume.core.errors import PlumeError
 from plume.core.part import Part
 from plume.core.seeds import Draws
 from plume.noise.corrupt import Corrupt, Keep
@@ -32,12 +33,25 @@ class Noise(Part):
     target: TargetRule = InPlace()
     order: Order = Order.FULL
     segments: tuple[int, ...] = ()  # the segment number of each text in these batches (UniLM); empty: the format's
+    duplicates: int = 0  # so often is the text laid out and noised, then the same examples come again (BERT's dupe_factor); 0: always anew
+
+    def __post_init__(self) -> None:
+        if self.duplicates < 0:
+            raise PlumeError(f"Noise(duplicates={self.duplicates}): give how often the text is noised, or 0 to noise it anew each epoch.")
 
     def __call__(self, rows: Rows, draws: Draws, alphabet: Alphabet) -> Aim:
         moved = self.rearrange(rows, draws)
         chosen = self.select(moved, draws)
         shown = self.corrupt(moved, chosen, draws, alphabet)
         return self.target(rows if self.target.of_original else moved, chosen, shown, draws, alphabet)
+
+    def version(self, epoch: int) -> int:
+        """Whose draws an epoch gets.
+
+        >>> [Noise(duplicates=10).version(epoch) for epoch in (0, 9, 10, 21)], Noise().version(21)
+        ([0, 9, 0, 1], 21)
+        """
+        return epoch % self.duplicates if self.duplicates else epoch
 
     @property
     def needs_units(self) -> bool:

@@ -19,12 +19,13 @@ def masked_lm(
     target: TargetRule = InPlace(),
     head: Head = TokenPrediction(),
     weight: float = 1.0,
+    duplicates: int = 0,
 ) -> Objective:
     return Objective(
         name="masked_lm",
         paper="arXiv:1810.04805",
         answers=Answers.NOISE,
-        noise=Noise(select=select, corrupt=corrupt, target=target, order=Order.FULL),
+        noise=Noise(select=select, corrupt=corrupt, target=target, order=Order.FULL, duplicates=duplicates),
         head=head,
         weight=weight,
     )

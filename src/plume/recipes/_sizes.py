@@ -14,7 +14,8 @@ from __future__ import annotations
 import math
 
 from plume.core.part import replace
-from plume.model.recipe import Recipe
+from plume.model.optimisers.adamw import AdamW
+from plume.model.recipe import Recipe, Training
 from plume.model.schedule import Linear
 from plume.nn.positions.learned import Learned
 
@@ -26,6 +27,11 @@ def with_small(published: dict[str, Recipe]) -> dict[str, Recipe]:
     """The published sizes and the small ones, which change numbers only."""
     base = next(iter(published.values()))
     return {size: _shrunk(base, size) for size in _SMALL} | published
+
+
+def _by_adamw(training: Training) -> Training:
+    """The rates above are AdamW's, whatever the published sizes were trained by; Adafactor clips steps, AdamW's gradients are clipped."""
+    return training if isinstance(training.optimiser, AdamW) else replace(training, optimiser=AdamW(), clip=1.0)
 
 
 def _shrunk(base: Recipe, size: str) -> Recipe:
@@ -50,5 +56,5 @@ def _shrunk(base: Recipe, size: str) -> Recipe:
             attention_dropout=0.0,
             initial_range=spread,
         ),
-        training=replace(base.training, length=128, batch=32, peak=peak, schedule=Linear(warmup=0.1)),
+        training=replace(_by_adamw(base.training), length=128, batch=32, peak=peak, schedule=Linear(warmup=0.1)),
     )

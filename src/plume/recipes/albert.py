@@ -1,7 +1,16 @@
 """ALBERT: BERT with one block's parameters for all, narrow embeddings, n-gram masks, and sentences that may be swapped.
 
 Sharing makes the model on disk up to eighteen times smaller, not faster: every block still runs. Swapped sentences are harder to tell than
-random ones, since the topic does not give them away. Use it when parameters must be few; for speed take a smaller BERT.
+random ones, since the topic does not give them away. Use it when parameters must be few; for speed take a smaller BERT. Masks are static,
+in forty versions (dupe_factor of the authors' create_pretraining_data.py). The published sizes are those of version 2, without dropout, trained
+by LAMB.
+
+Differs from the paper:
+
+- the small sizes are trained by AdamW, at rates of their own.
+- words are the tokeniser's; in the authors' code a piece with other than English letters is a word of its own.
+- one chunk in ten aims at a shorter row; in the authors' code it is one document in ten, with all its chunks.
+- the rate falls from the end of the warm-up on; in the authors' code from the first step.
 """
 
 from __future__ import annotations
@@ -12,6 +21,7 @@ from plume.heads.sentence_classification import SentenceClassification
 from plume.heads.token_prediction import TokenPrediction
 from plume.model.bridge import Bridge, Config
 from plume.model.keymap import KeyMap, Rename
+from plume.model.optimisers.lamb import LAMB
 from plume.model.recipe import Recipe, Training
 from plume.model.schedule import Linear
 from plume.nn.activation import Activation
@@ -23,7 +33,6 @@ from plume.recipes._sizes import with_small
 from plume.recipes.bert import BERT, body_config, body_from_config, pooled_heads
 from plume.text.tokenizers import Unigram
 
-# Version 2 of the paper's models: no dropout. The paper trains with LAMB; here AdamW, with the peak scaled to it.
 ALBERT = replace(
     BERT,
     name="albert",
@@ -35,8 +44,11 @@ ALBERT = replace(
     network=replace(BERT.transformer, activation=Activation.GELU_TANH, dropout=0.0, attention_dropout=0.0),
     sharing=Sharing.ALL,
     layout=SentencePairs(label=PairLabel.SWAPPED),
-    objectives=(masked_lm(select=NGrams(longest=3), head=TokenPrediction(activation=Activation.GELU_TANH)), sentence_order()),
-    training=Training(length=512, batch=4096, peak=1.76e-3, schedule=Linear(warmup=0.025)),
+    objectives=(
+        masked_lm(select=NGrams(longest=3), head=TokenPrediction(activation=Activation.GELU_TANH), duplicates=40),
+        sentence_order(),
+    ),
+    training=Training(length=512, batch=4096, peak=1.76e-3, schedule=Linear(warmup=0.025), optimiser=LAMB()),
 )
 
 

@@ -3,6 +3,16 @@
 The reference point of this page. 15% of the tokens are hidden (80% shown as a mask, 10% as a random token, 10% as they are) and predicted
 from both sides; half of the sentence pairs are torn apart, and a second head says which. Use it when you want the best-known baseline, or a
 checkpoint that every tool can read. Only one token in seven is predicted, so it learns less from a token read than GPT or ELECTRA do.
+
+Masks are static: pairs and masks are drawn ten times over the text, then the same examples come again in another order (dupe_factor of
+create_pretraining_data.py). `--set objectives.masked_lm.noise.duplicates=0` draws them anew each epoch, as RoBERTa does.
+
+Differs from the paper:
+
+- rows have one length all along; the authors train nine tenths of the run at 128 tokens and the rest at 512.
+- torch's AdamW corrects the moments for their start at 0, the authors' Adam does not; their rate falls from the first step on, here from the
+  end of the warm-up.
+- one chunk in ten aims at a shorter row; in the authors' code it is one document in ten, with all its chunks.
 """
 
 from __future__ import annotations
@@ -36,7 +46,7 @@ BERT = Recipe(
     network=Transformer(width=768, depth=12, heads=12, feed_forward=3072),
     pooler=True,
     layout=SentencePairs(label=PairLabel.RANDOM_NEXT),
-    objectives=(masked_lm(), next_sentence()),
+    objectives=(masked_lm(duplicates=10), next_sentence()),
     training=Training(length=512, batch=256, peak=1e-4, schedule=Linear(warmup=0.01)),
 )
 

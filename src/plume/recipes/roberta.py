@@ -2,6 +2,13 @@
 
 Byte-level tokens mean that no text is ever unknown, at the price of about three tokens a Chinese character in small vocabularies. Use it
 for English and mixed text with odd characters, or when the sentence objective of BERT brings you nothing. Costs what BERT costs.
+
+Differs from the paper:
+
+- `<s>` and `</s>` are never hidden, and random tokens come from the whole vocabulary; the authors' code (fairseq) hides any token and draws
+  random ones among the ordinary.
+- a separator stands between documents; fairseq ends each line of its input with one.
+- biases and norms are not decayed; fairseq decays everything.
 """
 
 from __future__ import annotations

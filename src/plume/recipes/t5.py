@@ -2,7 +2,15 @@
 
 The target holds only what was taken out, so the decoder writes a fifth of what BART's does. Sentinels mark the gaps, relative buckets the
 positions. Use it when every task should be text in, text out, or to fill several gaps of unknown length at once. Published 1.1 sizes have a
-gated feed-forward network and an output matrix of their own.
+gated feed-forward network and an output matrix of their own. The published sizes are trained by Adafactor.
+
+Differs from the paper:
+
+- the small sizes are trained by AdamW with a warm-up, and have output weights of their own, as 1.1 has.
+- supervised tasks are not mixed in; they may join as objectives of their own, with a weight each.
+- the token vectors' first weights are the authors', all others start alike.
+- sentinels take the first ids; in the published vocabulary they are the last ones, descending. They are known by name.
+- a separator, which is never hidden, stands between documents; the authors' rows run on without one.
 """
 
 from __future__ import annotations
@@ -14,8 +22,9 @@ from plume.heads.token_prediction import TokenPrediction
 from plume.model.assembly import EncoderDecoder
 from plume.model.bridge import Bridge, Config
 from plume.model.keymap import KeyMap, Rename
+from plume.model.optimisers.adafactor import Adafactor
 from plume.model.recipe import Recipe, Training
-from plume.model.schedule import InverseSquareRoot
+from plume.model.schedule import HeldInverseSquareRoot
 from plume.model.task_head import own_layer, span_head, text_head, token_head
 from plume.nn.activation import Activation
 from plume.nn.block import Norm, NormKind
@@ -28,9 +37,6 @@ from plume.recipes.transformer import TRANSFORMER
 from plume.text.format import Format
 from plume.text.tokenizers import Unigram
 
-# The authors trained by Adafactor, at 0.01 for 10,000 steps of 524,288 and then with the inverse square root; AdamW, a tenth of that rate and a
-# rise to it are ours. Of the first weights the token vectors are theirs, the others all start alike. Sentinels are known by name: here they
-# take the first ids, in the published vocabulary the last ones, descending. Other tasks join as objectives of their own, with a weight each.
 T5 = replace(
     TRANSFORMER,
     name="t5",
@@ -63,7 +69,10 @@ T5 = replace(
     ),
     layout=Blocks(overlap=0),
     objectives=(span_corruption(),),
-    training=Training(length=512, batch=128, peak=1e-3, schedule=InverseSquareRoot(warmup=0.019), decay=0.0),
+    # §3.1.2: 1/√max(n, 10,000), over 524,288 steps
+    training=Training(
+        length=512, batch=128, peak=0.01, schedule=HeldInverseSquareRoot(hold=0.0191), optimiser=Adafactor(), decay=0.0, clip=0.0
+    ),
 )
 UNTIED = TokenPrediction(transform=False, bias=False, tied=False)
 
@@ -98,7 +107,7 @@ _PUBLISHED = {
     "v1.1-xl": _newer(_sized("v1.1-xl", width=2048, depth=24, heads=32, feed_forward=5120)),
     "v1.1-xxl": _newer(_sized("v1.1-xxl", width=4096, depth=24, heads=64, feed_forward=10240)),
 }
-# The small sizes have output weights of their own, as 1.1 has: tied ones start at 1, so that the model first says every token again that it has
+# Why the small sizes have output weights of their own: tied ones start at 1, so that the model first says every token again that it has
 # just read, and are slow to leave that: after 90 s on 4 MB of text, tied 5.96, untied 5.79, with 5.95 for knowing frequencies alone.
 SIZES = {
     size: recipe if size in _PUBLISHED else replace(recipe, objectives=(span_corruption(head=UNTIED),))

@@ -70,6 +70,12 @@ class Tokenizer:
         return np.array(sorted(number for number, token in added.items() if token.special), np.int64)
 
     @functools.cached_property
+    def structural_ids(self) -> NDArray[np.int64]:
+        """The special tokens that stand for no text: all but the unknown one, unless that has a second role."""
+        roles = {self.id(token) for token in self.format.specials() if token != self.format.unknown}
+        return np.array([number for number in self.special_ids.tolist() if number != self.unknown or number in roles], np.int64)
+
+    @functools.cached_property
     def pad(self) -> int:
         return self._id_of(self.format.pad)
 

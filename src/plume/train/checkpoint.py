@@ -17,11 +17,11 @@ from plume.core.errors import PlumeError
 from plume.core.files import clear_disk_errors, read_json, write_folder, write_json
 from plume.data.loader import Cursor
 from plume.model.checkpoint import WEIGHTS, load_weights, read_weights, save_weights
+from plume.model.sharded import whole
 from plume.model.trainable import Trainable
 from plume.train.budget import Spent
-from plume.train.distributed import gathered, like, own_share, whole
+from plume.train.distributed import gathered, like, own_share
 
-_MOMENTS = ("exp_avg", "exp_avg_sq", "step")  # steps differ where some batches do not reach a parameter
 _OPTIMISER, _MEMORY, _STATE = "optimiser.safetensors", "memory.safetensors", "state.json"
 
 
@@ -44,10 +44,10 @@ def save_checkpoint(
     """Every process calls this; the one with `write` puts it on disk, then makes the weights the run's current ones."""
     weights = {name: whole(parameter.detach()) for name, parameter in model.named_parameters()}
     moments = {
-        f"{name}.{moment}": whole(optimiser.state[parameter][moment])
+        f"{name}.{moment}": whole(value)
         for name, parameter in model.named_parameters()
-        for moment in _MOMENTS
         if parameter in optimiser.state
+        for moment, value in optimiser.state[parameter].items()
     }
     memory = gathered(model.memories)
     if not write:
@@ -87,19 +87,24 @@ def load_checkpoint(path: Path, model: Trainable, optimiser: torch.optim.Optimiz
     state = read_json(path / _STATE, "the checkpoint is damaged; delete its folder to go on from an older one, or start afresh")
     weights = read_weights(path / WEIGHTS)
     _load_sharded(model, weights, path / WEIGHTS)
-    moments = read_weights(path / _OPTIMISER)
+    moments: dict[str, dict[str, Tensor]] = {}
+    for key, value in read_weights(path / _OPTIMISER).items():
+        name, _, moment = key.rpartition(".")
+        moments.setdefault(name, {})[moment] = value
     for name, parameter in model.named_parameters():
-        held: dict[str, Tensor] = {key: moments[f"{name}.{key}"] for key in _MOMENTS if f"{name}.{key}" in moments}
-        if held:
-            optimiser.state[parameter] = {
-                key: value.to(parameter.device) if key == "step" else like(value, parameter) for key, value in held.items()
-            }
+        if name in moments:
+            optimiser.state[parameter] = {moment: _placed(value, parameter) for moment, value in moments[name].items()}
     if (path / _MEMORY).exists():
         model.memories = own_share(read_weights(path / _MEMORY), next(model.parameters()).device)
     if "cursors" not in state:
         raise PlumeError(f"{path} was written by an older plume: start a new run from its weights with --init.")
     cursors = tuple(Cursor(**cursor) for cursor in state["cursors"])
     return Position(spent=Spent(**state["spent"]), cursors=cursors)
+
+
+def _placed(moment: Tensor, parameter: Tensor) -> Tensor:
+    """What belongs to each weight lies where the weight does; counts, and sums over rows or columns, every process has whole."""
+    return like(moment, parameter) if moment.shape == parameter.shape else moment.to(parameter.device)
 
 
 @torch.no_grad()

@@ -107,11 +107,6 @@ def own_share(saved: dict[str, torch.Tensor], device: torch.device) -> dict[int,
     return memories
 
 
-def whole(tensor: torch.Tensor) -> torch.Tensor:
-    """A tensor as one process would hold it; every process must call this."""
-    return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
-
-
 def like(value: torch.Tensor, parameter: torch.Tensor) -> torch.Tensor:
     """`value` laid out over the processes as `parameter` is."""
     if isinstance(parameter, DTensor):

@@ -1,13 +1,13 @@
-"""AdamW (arXiv:1711.05101) with the usual exemptions, and rates that differ from layer to layer."""
+"""The recipe's optimiser with the usual exemptions, and rates that differ from layer to layer."""
 
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import torch
 from torch import nn
 
+from plume.model.optimisers.optimiser import Group
 from plume.model.recipe import Training
 
 # Blocks of a Transformer and layers of a recurrent network are numbered in their names (CoVe's by direction first).
@@ -21,17 +21,18 @@ def decayed(name: str, parameter: nn.Parameter) -> bool:
     return parameter.ndim > 1 and not name.endswith("bias")
 
 
-def make_optimiser(model: nn.Module, training: Training) -> torch.optim.AdamW:
+def make_optimiser(model: nn.Module, training: Training) -> torch.optim.Optimizer:
     """Two groups, or two for each layer where layers are to learn differently."""
     named = [(name.removeprefix(_BODY), parameter) for name, parameter in model.named_parameters() if parameter.requires_grad]
     depth = max((number + 1 for name, _ in named if (number := _numbered(name)) is not None), default=0)
     layered = training.layer_decay < 1 or training.thaw > 0
-    groups: dict[tuple[int, bool], dict[str, Any]] = {}
+    groups: dict[tuple[int, bool], Group] = {}
     for name, parameter in named:
         below = layers_below_the_top(name, depth) if layered else 0
         decays = decayed(name, parameter)
-        fresh = {
+        fresh: Group = {
             "params": [],
+            "matrices": decays,
             "weight_decay": training.decay if decays else 0.0,
             "scale": training.layer_decay**below,
             "from": training.thaw * below / (depth + 1) if layered else 0.0,
@@ -39,7 +40,7 @@ def make_optimiser(model: nn.Module, training: Training) -> torch.optim.AdamW:
         groups.setdefault((below, not decays), fresh)["params"].append(parameter)
     betas = (training.beta1, training.beta2)
     ordered = [groups[key] for key in sorted(groups)]
-    return torch.optim.AdamW(ordered, lr=training.peak, betas=betas, eps=training.epsilon, fused=True)
+    return training.optimiser.build(ordered, rate=training.peak, betas=betas, epsilon=training.epsilon)
 
 
 def set_rate(optimiser: torch.optim.Optimizer, rate: float, progress: float) -> None:

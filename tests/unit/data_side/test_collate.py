@@ -43,7 +43,7 @@ def wrapped(recipe: Any, tokenizer: Any, *, texts: int) -> tuple[Rows, list[Any]
     plan = Plan(start=bounds[:-1].reshape(-1, texts), end=bounds[1:].reshape(-1, texts))
     frame = Frame.of(SentencePairs() if texts == 2 else FullSentences(), tokenizer)
     special = np.zeros(tokenizer.size, bool)
-    special[tokenizer.special_ids] = True
+    special[tokenizer.structural_ids] = True
     rows = gather(store, plan, np.arange(len(TEXTS)), frame, special)
     jieba = isinstance(recipe.tokenizer, WordLevel)  # cuts Chinese before the library does its part
     return rows, [tokenizer.backend.encode(*[space_chinese_words(text)[0] if jieba else text for text in pair[:texts]]) for pair in TEXTS]
@@ -61,10 +61,7 @@ def test_rows_are_wrapped_as_the_tokeniser_does(family: str, texts: int, tokeniz
         assert rows.length[row] == length
         assert rows.tokens[row, :length].tolist() == encoding.ids
         assert (rows.tokens[row, length:] == tokenizer.pad).all()
-        # What the tokeniser does not know is never hidden either: there would be nothing to learn.
-        special = [
-            bool(mask) or number == tokenizer.unknown for mask, number in zip(encoding.special_tokens_mask, encoding.ids, strict=True)
-        ]
+        special = [bool(mask) for mask in encoding.special_tokens_mask]  # a word that the tokeniser does not know is a word
         assert rows.special[row].tolist() == special + [True] * (rows.tokens.shape[1] - length)
         segment = np.zeros(length) if rows.segment is None else rows.segment[row, :length]
         assert plain or segment.tolist() == encoding.type_ids
@@ -81,7 +78,7 @@ def test_separators_within_a_row_are_special(tokenizer_for: Any) -> None:
     tokenizer = tokenizer_for(catalog.recipe("roberta"))
     store, _ = store_with([[9, 10, tokenizer.separator, 11, 12]], tokenizer.size)
     special = np.zeros(tokenizer.size, bool)
-    special[tokenizer.special_ids] = True
+    special[tokenizer.structural_ids] = True
     rows = gather(store, Plan(start=np.array([[0]]), end=np.array([[5]])), np.array([0]), Frame.of(FullSentences(), tokenizer), special)
     assert rows.special[0].tolist() == [True, False, False, True, False, False, True]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import threading
 import time
@@ -14,6 +15,7 @@ import pytest
 
 from plume.core.batch import Batch
 from plume.core.part import replace
+from plume.core.seeds import Draws
 from plume.data.layout import Blocks, FullSentences
 from plume.data.loader import Cursor, Mixture, Reader, Step
 from plume.data.streams import Streams
@@ -169,6 +171,66 @@ def test_what_is_hidden_is_drawn_anew_each_epoch(family: str, miniature: Any, re
         else:
             unlike = [one != other for one, other in zip(contents(first), contents(second), strict=True)]
             assert sum(unlike) > len(unlike) / 2
+
+
+def examples(reader: Reader, epoch: int) -> set[tuple[Any, ...]]:
+    """All rows of an epoch with what is shown and asked, whatever batch they stand in."""
+    steps = range(len(reader.plan(epoch)[1]))
+    return {row for step in steps for row in contents(reader.batch(Cursor(epoch=epoch, step=step)))}
+
+
+@pytest.mark.parametrize(("family", "duplicates"), [("bert", 10), ("nezha", 5)])
+def test_static_masks_come_again(family: str, duplicates: int, miniature: Any, reader_for: Any) -> None:
+    """create_pretraining_data.py: chunks, partners and masks are drawn dupe_factor times; later passes see those in another order."""
+    reader = reader_for(miniature(family))
+    made = [examples(reader, epoch) for epoch in (0, 1, duplicates - 1, duplicates, duplicates + 1)]
+    assert made[3] == made[0] and made[4] == made[1]
+    for other in made[1:3]:
+        assert len(made[0] & other) < 0.05 * len(made[0])
+    assert not same(reader.batch(Cursor()), reader.batch(Cursor(epoch=duplicates)))
+    later, fresh = Cursor(epoch=duplicates, step=1), replace(reader, _plans={})
+    for ours, theirs in zip(first_batches(reader, 4, cursor=later), first_batches(fresh, 4, cursor=later, workers=3), strict=True):
+        assert same(ours, theirs)
+
+
+def test_dynamic_masks_never_do(miniature: Any, reader_for: Any) -> None:
+    recipe = miniature("bert").override("objectives.masked_lm.noise.duplicates=0")
+    for reader in (reader_for(miniature("roberta")), reader_for(recipe)):
+        made = [examples(reader, epoch) for epoch in range(12)]
+        assert max(len(one & other) / len(one) for one, other in itertools.combinations(made, 2)) < 0.05
+
+
+def test_an_unknown_word_is_hidden_like_any_other(miniature: Any, reader_for: Any) -> None:
+    """Only [CLS] and [SEP] are spared in the code of BERT and its kin; separators between documents are no text."""
+    reader = reader_for(miniature("roberta-wwm", rows=64))
+    tokens = np.array(reader.store.tokens)
+    unknown, separator = reader.tokenizer.unknown, reader.tokenizer.separator
+    tokens[(np.arange(len(tokens)) % 5 == 0) & (tokens != separator)] = unknown
+    store = copy.copy(reader.store)
+    store.tokens = tokens
+    reader = replace(reader, store=store, _plans={})
+    plan, _ = reader.plan(0)
+    rows = reader.rows_of(plan, np.arange(len(plan)))
+    assert (rows.tokens[~rows.special] == unknown).mean() == pytest.approx(0.2, abs=0.02)
+    assert rows.special[:, 1:-1][rows.tokens[:, 1:-1] == separator].all()
+    hidden = [value for step in range(len(reader.plan(0)[1])) for value in reader.batch(Cursor(step=step)).labels["masked_lm"].value]
+    assert np.mean(np.array(hidden) == unknown) == pytest.approx(0.2, abs=0.04)
+
+
+def test_an_unknown_word_splits_no_gap(miniature: Any, reader_for: Any) -> None:
+    reader = reader_for(miniature("pegasus"))
+    store = copy.copy(reader.store)
+    store.tokens = np.array(store.tokens)
+    middle = (store.sentence_start + store.sentence_end) // 2
+    store.tokens[middle] = reader.tokenizer.unknown
+    reader = replace(reader, store=store, _plans={})
+    plan, _ = reader.plan(0)
+    rows = reader.rows_of(plan, np.arange(len(plan)))
+    chosen = reader.collator.noise.select(rows, Draws(seed=0, epoch=0, index=np.arange(len(plan))))
+    gaps = [len(set(rows.sentence[row][chosen.tokens[row]].tolist())) for row in range(len(plan))]
+    assert chosen.start.sum(1).tolist() == gaps and sum(gaps) > len(plan) // 2
+    masks = [int((batch.source.tokens == reader.tokenizer.mask).sum()) for batch in [reader.batch(Cursor())]]
+    assert masks == [chosen.start[reader.plan(0)[1][0]].sum()]
 
 
 def test_seeds_give_other_orders(miniature: Any, reader_for: Any) -> None:

@@ -55,6 +55,12 @@ class TestRoles:
         assert (byte_level.begin, byte_level.pad, byte_level.separator, byte_level.unknown, byte_level.mask) == (0, 1, 2, 3, 4)
         assert wordpiece.special_ids.tolist() == [0, 1, 2, 3, 4]
 
+    def test_an_unknown_word_is_text_unless_its_token_has_a_second_role(self, wordpiece, texts):
+        assert wordpiece.structural_ids.tolist() == [0, 2, 3, 4]
+        form = replace(GPT, unknown="<|endoftext|>")
+        gpt = Tokenizer(ByteLevelBPE(vocabulary=300).train(iter(texts), format=form), format=form)
+        assert gpt.unknown in gpt.structural_ids
+
     def test_a_family_without_a_mask_has_none(self, texts):
         gpt = Tokenizer(ByteLevelBPE(vocabulary=300).train(iter(texts), format=GPT), format=GPT)
         assert (gpt.pad, gpt.separator, gpt.mask, gpt.begin, gpt.unknown) == (0, 0, None, None, None)
