@@ -16,6 +16,8 @@ from plume.noise.target import InPlace, NextToken
 from plume.objectives._objective import Answers
 from plume.text.tokenizer import Tokenizer
 
+Said = str | int | None  # a language's name or number; None: find it
+
 
 class Abilities:
     def __init__(self, model: Model, tokenizer: Tokenizer) -> None:
@@ -100,10 +102,37 @@ class Abilities:
             framed += ids if piece == "A" else [number] if number is not None else []
         return framed
 
+    def language(self, text: str, ids: list[int], said: Said = None) -> int | None:
+        """The number of a text's language: the one that is `said`, or found; None for families that read every text alike."""
+        known = self.model.languages
+        if known is None:
+            if said is not None:
+                raise PlumeError(f"{self.name} reads texts of all languages alike: leave language out.")
+            return None
+        found = known.find(text, ids) if said is None else known.number(said)
+        if found is None:
+            raise known.unclear(text)
+        return found
+
+    def segments(self, framed: list[int], language: int | None) -> list[int] | None:
+        """Of each token of one framed text: its language, or what the format gives special tokens (XLNet's <cls>). None: all 0."""
+        if language is not None:
+            return [language] * len(framed)
+        own = self.tokenizer.format.single_segments
+        if not any(own):
+            return None
+        place = self.tokenizer.format.single.index("A")
+        return [*own[:place], *[own[place]] * (len(framed) - len(own) + 1), *own[place + 1 :]]
+
     def check_length(self, frame: list[int], text: str) -> None:
         longest = self.model.recipe.positions.longest
         if longest is not None and len(frame) > longest:
             raise PlumeError(f"The text has {len(frame)} tokens, this model reads at most {longest}: shorten it ('{text[:30]}…').")
+
+    def segment_tensor(self, framed: list[int], language: int | None) -> torch.Tensor | None:
+        """[1, T] for a batch of one."""
+        found = self.segments(framed, language)
+        return None if found is None else self.tensor([found])
 
     def tensor(self, rows: list[list[int]]) -> torch.Tensor:
         return torch.tensor(rows, device=self.device)
