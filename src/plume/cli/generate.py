@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from plume.cli._language import LANGUAGE
+
 
 def run(
     model: Annotated[Path, typer.Argument(help="A model directory.")],
@@ -20,6 +22,7 @@ def run(
     samples: Annotated[int, typer.Option(help="Write so many texts.")] = 1,
     seed: Annotated[int, typer.Option(help="The same seed writes the same text.")] = 0,
     code: Annotated[str | None, typer.Option(help="A control code (CTRL): a label of the corpus that the model was trained on.")] = None,
+    language: Annotated[str | None, typer.Option(help=LANGUAGE)] = None,
 ) -> None:
     """Go on with a text."""
     import plume
@@ -37,5 +40,6 @@ def run(
                 beams=beams,
                 seed=seed + number,
                 code=code,
+                language=language,
             )
         )

@@ -104,15 +104,21 @@ class Abilities:
 
     def language(self, text: str, ids: list[int], said: Said = None) -> int | None:
         """The number of a text's language: the one that is `said`, or found; None for families that read every text alike."""
+        self.check_language(said)
         known = self.model.languages
         if known is None:
-            if said is not None:
-                raise PlumeError(f"{self.name} reads texts of all languages alike: leave language out.")
             return None
         found = known.find(text, ids) if said is None else known.number(said)
         if found is None:
             raise known.unclear(text)
         return found
+
+    def check_language(self, said: Said) -> None:
+        """A language can be said only where the model tells them apart, and knows this one."""
+        if said is not None and self.model.languages is None:
+            raise PlumeError(f"{self.name} reads texts of all languages alike: leave language out.")
+        if said is not None and self.model.languages is not None:
+            self.model.languages.number(said)
 
     def segments(self, framed: list[int], language: int | None) -> list[int] | None:
         """Of each token of one framed text: its language, or what the format gives special tokens (XLNet's <cls>). None: all 0."""

@@ -87,7 +87,9 @@ def tell_languages(model: Model, folder: Path) -> None:
     if model.languages is not None and (folder / LANGUAGES).exists():
         found = Languages.load(folder / LANGUAGES)
         if len(found.names) > len(model.languages.names):
-            raise PlumeError(f"{folder / LANGUAGES} names {len(found.names)} languages, and the model has {len(model.languages.names)} vectors.")
+            raise PlumeError(
+                f"{folder / LANGUAGES} names {len(found.names)} languages, and the model has {len(model.languages.names)} vectors."
+            )
         model.languages = found
 
 

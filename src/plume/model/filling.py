@@ -34,8 +34,7 @@ class Blank:
 def fill(can: Abilities, text: str, *, top: int, language: Said = None) -> list[list[Blank]]:
     if can.masked() or can.permuted():
         return _fill_tokens(can, text, top, language)
-    if language is not None:
-        can.language(text, [], language)  # refuses one that says nothing to this family
+    can.check_language(language)
     if kind := can.spans():
         return _fill_spans(can, kind, text, top)
     if kind := can.decoder():

@@ -89,9 +89,7 @@ class LanguageModel:
             found |= dict(zip(rows.tolist(), pooled, strict=True))
         return np.stack([found[row] for row in range(len(texts))]) if texts else np.zeros((0, self.model.width), np.float32)
 
-    def hidden(
-        self, texts: str | Sequence[str], *, attention: bool = False, language: Said | Sequence[Said] = None
-    ) -> list[Hidden]:
+    def hidden(self, texts: str | Sequence[str], *, attention: bool = False, language: Said | Sequence[Said] = None) -> list[Hidden]:
         """All layers of each text, and the attention of every head if asked."""
         results: list[Hidden] = []
         texts = _texts(texts)

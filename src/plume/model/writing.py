@@ -15,9 +15,7 @@ from plume.text.control import require_control_id
 
 
 @torch.inference_mode()
-def continuation(
-    can: Abilities, prompt: str, *, room: int, sampling: Sampling, code: str | None = None, language: Said = None
-) -> str:
+def continuation(can: Abilities, prompt: str, *, room: int, sampling: Sampling, code: str | None = None, language: Said = None) -> str:
     """The prompt and what follows it; of a decoder that writes a text of its own, that text."""
     ids = can.tokenizer.encode([prompt])[0]
     first = _coded(can, code)

@@ -86,12 +86,12 @@ class Languages:
             return candidates[0]
         if self.counts is None or not len(ids):
             return None
-        scores = self._evidence[np.ix_(candidates, np.asarray(ids))].sum(1)
+        scores = self._evidence[candidates][:, np.asarray(ids)].sum(1)
         second, best = np.argsort(scores, kind="stable")[-2:]
         return candidates[best] if scores[best] - scores[second] >= MARGIN else None
 
     def _by_script(self, text: str) -> list[int]:
-        """Those that use all scripts of the text; or, as a foreign name stands in any text, the one that most of it is in. All, if that says nothing."""
+        """Those that use all scripts of the text; else, as any text may hold a foreign name, the one of most of it. All, if nobody does."""
         used = scripts_of(count_scripts(text))
         for wanted in (used, used[:1]):
             found = [number for number, own in enumerate(self.scripts) if not own or own.issuperset(wanted)]
@@ -109,7 +109,8 @@ class Languages:
     def unclear(self, text: str, place: str = "") -> PlumeError:
         """What to say where the language cannot be told."""
         shown = text if len(text) <= 60 else text[:59] + "…"
-        return PlumeError(f"{place}{': ' if place else ''}cannot tell which language '{shown}' is in: {self._choice()}.")
+        where = f"{place}: c" if place else "C"
+        return PlumeError(f"{where}annot tell which language '{shown}' is in: {self._choice()}.")
 
     def _choice(self) -> str:
         if self.have_names:
