@@ -102,15 +102,18 @@ class Abilities:
             framed += ids if piece == "A" else [number] if number is not None else []
         return framed
 
-    def language(self, text: str, ids: list[int], said: Said = None) -> int | None:
-        """The number of a text's language: the one that is `said`, or found; None for families that read every text alike."""
+    def language(self, text: str, ids: list[int], said: Said = None, *, place: str = "") -> int | None:
+        """The number of a text's language: the one that is `said`, or found; None for families that read every text alike.
+
+        `place` says which of several texts it is.
+        """
         self.check_language(said)
         known = self.model.languages
         if known is None:
             return None
         found = known.find(text, ids) if said is None else known.number(said)
         if found is None:
-            raise known.unclear(text)
+            raise known.unclear(text, place)
         return found
 
     def check_language(self, said: Said) -> None:

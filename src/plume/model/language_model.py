@@ -165,9 +165,10 @@ class LanguageModel:
         rows, unseen = self._ids(texts)
         can = self.abilities
         framed = []
-        for text, ids, language in zip(texts, rows, said, strict=True):
+        for number, (text, ids, language) in enumerate(zip(texts, rows, said, strict=True), 1):
             tokens = can.frame(ids[:room]) or [self.tokenizer.separator]  # a decoder frames an empty text as nothing
-            framed.append(_Framed(tokens=tokens, segment=can.segments(tokens, can.language(text, ids, language))))
+            spoken = can.language(text, ids, language, place=f"text {number}" if len(texts) > 1 else "")
+            framed.append(_Framed(tokens=tokens, segment=can.segments(tokens, spoken)))
         return framed, unseen
 
     def _ids(self, texts: Sequence[str]) -> tuple[list[list[int]], list[str]]:
