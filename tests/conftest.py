@@ -32,6 +32,7 @@ from plume.model.recipe import Recipe
 from plume.nn.character_embedding import CharacterEmbedding
 from plume.nn.recurrent import Recurrent
 from plume.recipes import _catalog as catalog
+from plume.text.known_languages import Languages
 from plume.text.tokenizer import Tokenizer
 from plume.text.tokenizers import BPE, ByteLevelBPE, Unigram, WordPiece
 from plume.text.word_level import WordLevel
@@ -235,6 +236,8 @@ def built() -> Callable[..., Model]:
             for parameter in model.parameters():
                 parameter.copy_(torch.randn(parameter.shape, generator=generator, dtype=torch.float64) * 0.2)
         model.spell([f"w{number}" for number in range(vocabulary)])
+        if model.languages is not None:
+            model.languages = Languages.named(["en", "zh"])  # those of the pairs
         return model
 
     return make

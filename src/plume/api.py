@@ -75,7 +75,7 @@ def tune(
     """Tune `model`, a model directory, for a task, and return what predicts; everything is in `out`.
 
     Several tasks at once: task=["ner=train.conll,dev.conll", "topic:classification=train.tsv,dev.tsv"]. `options` are those of the command line:
-    mode, epochs, batch, rate, length, seed, from_scratch, metric, patience, text (columns), label (column), crf, budget, overrides, device …
+    mode, epochs, batch, rate, length, seed, from_scratch, metric, patience, text (columns), label (column), language, crf, budget, overrides …
     """
     tuning.start_from_options(Path(model), task=task, train=train, dev=dev, out=Path(out), quiet=quiet, **options)
     return TunedModel.load(out)

@@ -12,8 +12,10 @@ import pytest
 import torch
 
 import plume
+from plume.core.errors import PlumeError
 from plume.model.checkpoint import save_model
 from plume.recipes import _catalog as catalog
+from plume.text.known_languages import Languages
 from plume.tuning.options import start_from_options
 from plume.tuning.tuned import TunedModel
 
@@ -45,6 +47,8 @@ def base(tmp_path_factory: pytest.TempPathFactory, miniature: Any, tokenizer_for
             model = recipe.assembly.build(recipe, vocabulary=tokenizer.size)
             model.initialise(3)
             model.spell(tokenizer.tokens())
+            if model.languages is not None:
+                model.languages = Languages.named(["en", "zh"])
             folder = tmp_path_factory.mktemp("base") / family
             save_model(folder, model, tokenizer)
             made[family] = folder
@@ -115,8 +119,12 @@ def same(one: Any, other: Any) -> bool:
 def test_every_family_classifies(family: str, base: Any, files: Path, tmp_path: Path) -> None:
     tuned = tune(base(family), files, tmp_path / "out", "classification")
     texts = ["the cat warm", "cold my sister a letter 我们喜欢 the cat", "旧房子", ""]
+    if tuned.body.recipe.languages:  # both of which are in the training texts: nothing says what an empty one is
+        with pytest.raises(PlumeError, match="text 4: cannot tell which language '' is in: say one of en, zh"):
+            tuned.predict(texts)
+        texts.pop()
     together = tuned.predict(texts)
-    assert [same(tuned.predict(text)[0], answer) for text, answer in zip(texts, together, strict=True)] == [True] * 4
+    assert all(same(tuned.predict(text)[0], answer) for text, answer in zip(texts, together, strict=True))
     assert all(sum(answer["scores"].values()) == pytest.approx(1, abs=1e-4) for answer in together)
     tuned.save(tmp_path / "again")
     again = plume.load(tmp_path / "again")

@@ -18,6 +18,7 @@ from plume.core.part import replace
 from plume.model.checkpoint import save_model
 from plume.model.language_model import LanguageModel
 from plume.recipes import _catalog as catalog
+from plume.text.known_languages import Languages
 
 FAMILIES = [
     "bert",
@@ -59,6 +60,8 @@ def model_of(
         tokenizer = tokenizer_for(recipe)
         model = recipe.assembly.build(recipe, vocabulary=tokenizer.size)
         model.initialise(3)
+        if recipe.languages:
+            model.languages = Languages.named(["en", "zh"])
         save_model(tmp_path / family, model, tokenizer)
         return tmp_path / family, library.load(tmp_path / family)
 
@@ -67,8 +70,8 @@ def model_of(
 
 def inputs_of(tokenizer: Any, text: str, family: str) -> Any:
     inputs = tokenizer(text, return_tensors="pt")
-    if family == "xlm":  # without languages transformers adds no vector; ours are the first, if nobody says
-        inputs["langs"] = torch.zeros_like(inputs["input_ids"])
+    if family == "xlm":  # no tokeniser says languages; one of the texts is Chinese
+        inputs["langs"] = torch.full_like(inputs["input_ids"], int(text == TEXTS[1]))
     return inputs
 
 
@@ -101,7 +104,8 @@ def test_heads_give_the_same_logits(family: str, model_of: Callable[..., Any], t
         theirs, report = getattr(transformers, HEADS[name]).from_pretrained(source, output_loading_info=True)
         assert not report["missing_keys"]
         inputs = inputs_of(transformers.AutoTokenizer.from_pretrained(source), TEXTS[0], family)
-        batch = Batch(tokens=inputs["input_ids"], order=ours.abilities.reading_order)
+        segment = inputs.get("langs", inputs.get("token_type_ids"))
+        batch = Batch(tokens=inputs["input_ids"], order=ours.abilities.reading_order, segment=segment)
         with torch.no_grad():
             states = ours.model.token_states(batch) if name != "replaced_token_detection" else ours.model.encode(batch)
             np.testing.assert_allclose(ours.model.head(name).logits(states.last), theirs.eval()(**inputs).logits, atol=2e-5)

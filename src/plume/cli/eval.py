@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from plume.cli._language import LANGUAGES
+
 if TYPE_CHECKING:
     from plume.tuning.tuned import Measured
 
@@ -26,6 +28,7 @@ def run(
     ] = False,
     text: Annotated[str | None, typer.Option(help="Zero-shot: the column of text, by name or number.")] = None,
     label: Annotated[str | None, typer.Option(help="Zero-shot: the column of the label.")] = None,
+    language: Annotated[str | None, typer.Option(help=LANGUAGES)] = None,
     similarity: Annotated[list[Path] | None, typer.Option(help="Word vectors: a file of `word word score` lines. Repeatable.")] = None,
     analogy: Annotated[
         list[Path] | None, typer.Option(help="Word vectors: a file of four words a line under `: section` lines. Repeatable.")
@@ -44,13 +47,13 @@ def run(
     if data and (similarity or analogy):
         raise PlumeError("--data measures a task, --similarity and --analogy word vectors: one at a time.")
     if similarity or analogy:
-        if task or predictions or options:
+        if task or predictions or options or language:
             raise PlumeError("--similarity and --analogy measure word vectors: leave out what says something of a task.")
         _word_vectors(model, similarity or [], analogy or [], most=most, unseen=unseen, as_json=as_json)
     elif not data:
         raise PlumeError("Nothing to measure: name a labelled file with --data; for word vectors one with --similarity or --analogy.")
     else:
-        _task(model, data, task, predictions, options, device=device, as_json=as_json)
+        _task(model, data, task, predictions, options, language=language, device=device, as_json=as_json)
 
 
 def _word_vectors(model: Path, similarity: list[Path], analogy: list[Path], *, most: int, unseen: bool, as_json: bool) -> None:
@@ -71,7 +74,15 @@ def _word_vectors(model: Path, similarity: list[Path], analogy: list[Path], *, m
 
 
 def _task(
-    model: Path, data: list[Path], task: str | None, predictions: Path | None, options: dict[str, Any], *, device: str, as_json: bool
+    model: Path,
+    data: list[Path],
+    task: str | None,
+    predictions: Path | None,
+    options: dict[str, Any],
+    *,
+    language: str | None,
+    device: str,
+    as_json: bool,
 ) -> None:
     from plume import api
     from plume.cli._direct import direct_task, options_for
@@ -82,7 +93,8 @@ def _task(
     if direct is not None:
         if predictions is not None:
             raise PlumeError(f"--task {direct.kind} is measured without --predictions: 'plume predict' writes them.")
-        chosen = options_for(direct.evaluate, direct, **options)
+        said = {} if language is None else {"language": language}
+        chosen = options_for(direct.evaluate, direct, **options, **said)
         _show(direct.evaluate(api.load(model, device=device), data, **chosen), direct.kind, as_json=as_json)
         return
     if options:
@@ -90,7 +102,7 @@ def _task(
     if predictions is not None and predictions.exists():
         raise PlumeError(f"{predictions} exists already: choose another file for --predictions.")
     tuned: TunedModel = api.load(model, device=device)
-    measured = tuned.evaluate(data, task=task)
+    measured = tuned.evaluate(data, task=task, language=language)
     account = [*measured.reading.lines(), *(f"{count:,} {what}" for what, count in measured.notes.items() if count)]
     if predictions is not None:
         _write(measured, predictions)

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from plume.cli._language import LANGUAGE
+
 
 def run(
     model: Annotated[Path, typer.Argument(help="A model directory.")],
@@ -23,6 +25,7 @@ def run(
         str | None, typer.Option(help="What an encoder–decoder or UniLM reads before it writes; the prompt is how its answer begins.")
     ] = None,
     code: Annotated[str | None, typer.Option(help="A control code (CTRL): a label of the corpus that the model was trained on.")] = None,
+    language: Annotated[str | None, typer.Option(help=LANGUAGE)] = None,
 ) -> None:
     """Go on with a text."""
     import plume
@@ -41,5 +44,6 @@ def run(
                 seed=seed + number,
                 code=code,
                 source=source,
+                language=language,
             )
         )

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from plume.cli._language import LANGUAGES
+
 if TYPE_CHECKING:
     from plume.readers.example import Example
     from plume.tuning.asking import Answer, Asked
@@ -38,6 +40,7 @@ def run(
         bool, typer.Option("--no-calibrate", help="Zero-shot, cloze: how likely a label is, not how much likelier the text makes it.")
     ] = False,
     text: Annotated[str | None, typer.Option(help="Zero-shot: the column of text in a table, by name or number.")] = None,
+    language: Annotated[str | None, typer.Option(help=LANGUAGES)] = None,
     device: Annotated[str, typer.Option(help="cpu, cuda, mps.")] = "cpu",
     as_json: Annotated[bool, typer.Option("--json", help="JSON lines also in a terminal, which else gets a short form.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no account of what was read.")] = False,
@@ -58,6 +61,8 @@ def run(
     asking_for = zero_shot(labels, template, each=each, way=way, no_calibrate=no_calibrate)
     if direct is None and (asking_for or text is not None):
         raise PlumeError("A tuned model knows its labels and columns: --labels, --template, --text … are for --task zero-shot.")
+    if direct is not None and language is not None:
+        asking_for["language"] = language
     options = {} if direct is None else options_for(direct.predict, direct, **asking_for)
     loaded = api.load(model, device=device)
     if direct is None:
@@ -65,13 +70,13 @@ def run(
         if items:
             pairs = getattr(getattr(chosen, "task", chosen), "texts", None) == 2  # also where the answers are written
             _answer_items(
-                [chosen.example(_split(item) if pairs else item) for item in items],
+                list(loaded.told((chosen.example(_split(item) if pairs else item) for item in items), language)),
                 lambda examples: loaded.answers(chosen, examples),
                 as_json,
                 quiet,
             )
             return
-        asked = asking.ask(loaded, chosen, files)
+        asked = asking.ask(loaded, chosen, files, language=language)
     else:
         answer = asking.directly(loaded, direct, **options)
         if items:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from plume.cli._language import LANGUAGES
+
 if TYPE_CHECKING:
     from plume.tuning.tune import Tuned
 
@@ -39,6 +41,7 @@ def run(
     ] = None,
     text: Annotated[list[str] | None, typer.Option(help="Data: a column of text, by name or number; twice for pairs.")] = None,
     label: Annotated[str | None, typer.Option(help="Data: the column of the answer, by name or number.")] = None,
+    language: Annotated[str | None, typer.Option(help=f"Data: {LANGUAGES[0].lower()}{LANGUAGES[1:]}")] = None,
     epochs: Annotated[float | None, typer.Option(help="Training: passes over the data.  [default: 3 to 20, by the data's size]")] = None,
     batch: Annotated[int | None, typer.Option(help="Training: examples a step.  [default: 8 to 32, by the data's size]")] = None,
     rate: Annotated[float | None, typer.Option(help="Training: the largest step.  [default: by the model's width and the mode]")] = None,
@@ -83,7 +86,7 @@ def run(
     given = {
         "epochs": epochs, "batch": batch, "rate": rate, "length": length, "budget": budget, "metric": metric, "patience": patience,
         "answer": answer, "accumulate": accumulate, "precision": precision, "device": device, "save_every": save_every, "mode": mode,
-        "label": label, "from_scratch": from_scratch or None, "tensorboard": tensorboard or None, "seed": seed or None,
+        "label": label, "language": language, "from_scratch": from_scratch or None, "tensorboard": tensorboard or None, "seed": seed or None,
     }  # fmt: skip
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     changes = {"frozen_layers": freeze, "adapters.rank": rank, "place": place, "layer": layer, "dropout": dropout}

@@ -27,7 +27,7 @@ from plume.tuning.bodies import read_model
 from plume.tuning.labelling import LabelTask
 from plume.tuning.network import Body
 from plume.tuning.questions import Floats, TokenQuestions, inference_batches
-from plume.tuning.rows import Array, runs
+from plume.tuning.rows import Array, Coder, runs
 from plume.tuning.settings import length_for
 from plume.tuning.tagging import OUTSIDE, Kind, Tagging
 from plume.tuning.task import Task
@@ -66,7 +66,9 @@ def probe(model: Path, task: Task, train: Sequence[Example], test: Sequence[Exam
     if asked is None or not train or not test:
         return None
     body, tokenizer = read_model(model)
-    taught, scored = (_side(asked, examples, body, tokenizer) for examples in (train, test))
+    coder = coder_for(body, tokenizer, length=min(length_for(body, None), _LONGEST))
+    coder.usual = coder.usual_language(train)
+    taught, scored = (_side(asked, examples, coder.fresh()) for examples in (train, test))
     if len(np.unique(taught.value)) < 2 or not len(scored.lines):
         return None
     layers = zip(_states(taught, body, tokenizer), _states(scored, body, tokenizer), strict=True)
@@ -95,8 +97,7 @@ def _with_labels(task: Task, examples: Sequence[Example]) -> LabelTask | Tagging
         return None
 
 
-def _side(task: LabelTask | Tagging, examples: Sequence[Example], body: Body, tokenizer: Tokenizer) -> _Side:
-    coder = coder_for(body, tokenizer, length=min(length_for(body, None), _LONGEST))
+def _side(task: LabelTask | Tagging, examples: Sequence[Example], coder: Coder) -> _Side:
     questions, _ = task.questions(examples, coder)
     assert isinstance(questions, TokenQuestions) and questions.value is not None
     if isinstance(task, LabelTask):

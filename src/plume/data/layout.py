@@ -86,6 +86,11 @@ class Layout(Part):
         return False
 
     @property
+    def languages(self) -> bool:
+        """Are segments the languages of the texts? Then whoever makes rows at use must say them too."""
+        return False
+
+    @property
     def corpus(self) -> CorpusKind:
         """What the rows are made from."""
         return CorpusKind.TEXT

@@ -54,6 +54,11 @@ class Translations(Layout):
         return self.reset
 
     @property
+    def languages(self) -> bool:
+        # Encoder and decoder are told apart by the format's segments, which languages would take the place of.
+        return self.fit is Fit.TOGETHER
+
+    @property
     def corpus(self) -> CorpusKind:
         return CorpusKind.PAIRS
 
@@ -82,8 +87,7 @@ class Translations(Layout):
             turned = {Direction.FORWARD: 0.0, Direction.BACKWARD: 1.0, Direction.EITHER: 0.5}[self.direction]
             swap = (generator.random(len(start)) < turned)[:, None]
             start, end, language = (np.where(swap, sides[:, ::-1], sides) for sides in (start, end, language))
-        # Encoder and decoder are told apart by the format's segments, which languages would take the place of.
-        return Plan(start=start, end=end, language=None if self.fit is Fit.APART else language)
+        return Plan(start=start, end=end, language=language if self.languages else None)
 
     def _size(self, sides: tuple[Offsets, Offsets]) -> Offsets:
         length = sides[1] - sides[0]
@@ -98,6 +102,10 @@ class OneSide(Layout):
     """
 
     made_from: CorpusKind = CorpusKind.PAIRS
+
+    @property
+    def languages(self) -> bool:
+        return True
 
     @property
     def corpus(self) -> CorpusKind:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from plume.model.keymap import State
 from plume.model.model import Model
 from plume.model.recipe import Recipe
 from plume.recipes import _catalog as catalog
+from plume.text.known_languages import Languages
 from plume.text.tokenizer import Tokenizer
 
 SECOND = "generator"  # ELECTRA's, in a folder of its own
@@ -72,17 +74,28 @@ def _fill(folder: Path, model: Model, tokenizer: Tokenizer, bridge: Bridge) -> N
     body = {name: value for name, value in state.items() if bridge.keys.knows(name)}
     if lost := sorted(set(state) - set(body) - set(second)):
         raise PlumeError(f"{len(lost)} tensors have no place in transformers' {bridge.model_type}, such as {lost[0]}.")
-    _write(folder, model.recipe, tokenizer, bridge, body)
+    _write(folder, model.recipe, tokenizer, bridge, body, language_names(bridge, model.languages))
     if bridge.second is not None and set(second) - set(body):
         _write(folder / SECOND, model.recipe, tokenizer, bridge.second, second)
 
 
-def _write(folder: Path, recipe: Recipe, tokenizer: Tokenizer, bridge: Bridge, state: State) -> None:
+def language_names(bridge: Bridge, languages: Languages | None) -> dict[str, Any]:
+    """As config.json says them."""
+    if not bridge.languages or languages is None or not languages.have_names:
+        return {}
+    return {
+        "lang2id": {name: number for number, name in enumerate(languages.names)},
+        "id2lang": {str(number): name for number, name in enumerate(languages.names)},
+    }
+
+
+def _write(folder: Path, recipe: Recipe, tokenizer: Tokenizer, bridge: Bridge, state: State, more: Mapping[str, Any] = {}) -> None:
     folder.mkdir(exist_ok=True)
     theirs = bridge.keys.revert(state)
     if bridge.architecture(recipe) == list(bridge.architectures)[-1]:  # the bare model
         theirs = {name.removeprefix(bridge.prefix): value for name, value in theirs.items()}
-    write_json(folder / "config.json", config_of(recipe, bridge, vocabulary=len(state["embedding.token.weight"]), tokenizer=tokenizer))
+    config = config_of(recipe, bridge, vocabulary=len(state["embedding.token.weight"]), tokenizer=tokenizer)
+    write_json(folder / "config.json", {**config, **more})
     save_weights(folder / WEIGHTS, theirs)
     tokenizer.save(folder / TOKENIZER)
     write_json(folder / "tokenizer_config.json", tokenizer_config(recipe, tokenizer, bridge))
@@ -100,11 +113,11 @@ def tokenizer_config(recipe: Recipe, tokenizer: Tokenizer, bridge: Bridge) -> di
         "mask_token": form.mask,
     }
     longest = recipe.positions.longest
+    # XLNet's are no embedding, but its <cls> has one of its own in every text.
+    typed = bridge.token_types and (recipe.embedding.segments > 1 or any(form.single_segments))
     return {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "model_max_length": longest if longest is not None else int(1e30),
-        "model_input_names": ["input_ids", "token_type_ids", "attention_mask"]
-        if recipe.embedding.segments > 1 and bridge.token_types
-        else ["input_ids", "attention_mask"],
+        "model_input_names": ["input_ids", *(["token_type_ids"] if typed else []), "attention_mask"],
         **{role: token for role, token in roles.items() if token is not None},
     }

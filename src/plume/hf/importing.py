@@ -14,7 +14,7 @@ from plume.core.part import replace
 from plume.heads.head import Head
 from plume.heads.sentence_classification import SentenceClassification
 from plume.hf.export import SECOND
-from plume.hf.reading import bridge_of, read_config, read_state, read_tokenizer
+from plume.hf.reading import bridge_of, read_config, read_languages, read_state, read_tokenizer
 from plume.hf.task_heads import apart, head_of_config, part_of
 from plume.model.assembly import GeneratorDiscriminator, OneNetwork
 from plume.model.bridge import Bridge, Config
@@ -107,6 +107,7 @@ def _built(folder: Path, config: Config, recipe: Recipe, state: State) -> Import
         )
     model = recipe.assembly.build(recipe, vocabulary=vocabulary)
     load_weights(model, {name: value.float() if value.is_floating_point() else value for name, value in state.items()}, folder)
+    model.languages = read_languages(config, recipe) or model.languages
     return Imported(model=model, tokenizer=tokenizer, notes=notes, config=config)
 
 

@@ -12,8 +12,10 @@ from plume.core.files import read_json
 from plume.model.bridge import Bridge, Config
 from plume.model.checkpoint import WEIGHTS, read_weights
 from plume.model.keymap import State
+from plume.model.recipe import Recipe
 from plume.recipes import _catalog as catalog
 from plume.text.format import Format
+from plume.text.known_languages import Languages
 from plume.text.tokenizer import Tokenizer
 
 INDEX, PICKLED = "model.safetensors.index.json", "pytorch_model.bin"
@@ -33,6 +35,14 @@ def bridge_of(config: Config, folder: Path) -> Bridge:
     if kind not in known:
         raise PlumeError(f"{folder} is of type '{kind}', which plume cannot import: {suggest(str(kind), known)}.")
     return known[kind]
+
+
+def read_languages(config: Config, recipe: Recipe) -> Languages | None:
+    """As config.json names them, in the order of their vectors; None: it does not, or not all."""
+    named = {number: name for name, number in (config.get("lang2id") or {}).items()}
+    if not recipe.languages or sorted(named) != list(range(recipe.embedding.segments)):
+        return None
+    return Languages.named([named[number] for number in range(len(named))])
 
 
 def read_state(folder: Path) -> State:

@@ -33,7 +33,6 @@ class Tuned:
     head: State
     labels: tuple[str, ...]
     tokenizer: Tokenizer  # its format wraps texts as the task does
-    pairs: bool  # its rows are two texts
 
 
 def export_task(tuned: Tuned, out: Path) -> str:
@@ -54,9 +53,6 @@ def _fill(folder: Path, tuned: Tuned, bridge: Bridge, head: TaskHead, theirs: St
     save_weights(folder / WEIGHTS, theirs)
     tokenizer.save(folder / TOKENIZER)
     settings = tokenizer_config(recipe, tokenizer, bridge)
-    told = tokenizer.format.segments if tuned.pairs else tokenizer.format.single_segments
-    if any(told) and bridge.token_types and "token_type_ids" not in settings["model_input_names"]:
-        settings["model_input_names"] = ["input_ids", "token_type_ids", "attention_mask"]  # XLNet's, which are no embedding
     write_json(folder / "tokenizer_config.json", settings | {"padding_side": "left" if head.pads_left else "right"})
 
 

@@ -17,6 +17,8 @@ from plume.noise.target import InPlace, NextToken
 from plume.objectives._objective import Answers
 from plume.text.tokenizer import Tokenizer
 
+Said = str | int | None  # a language's name or number; None: find it
+
 
 class Abilities:
     def __init__(self, model: Model, tokenizer: Tokenizer) -> None:
@@ -113,10 +115,46 @@ class Abilities:
         """A text as it is written after another; the token that closes it counts only where the model was trained to write it."""
         return [*self.opening(kind), *ids, *([self.end] if kind.noise.closes else [])]
 
+    def language(self, text: str, ids: list[int], said: Said = None, *, place: str = "") -> int | None:
+        """The number of a text's language: the one that is `said`, or found; None for families that read every text alike.
+
+        `place` says which of several texts it is.
+        """
+        self.check_language(said)
+        known = self.model.languages
+        if known is None:
+            return None
+        found = known.find(text, ids) if said is None else known.number(said)
+        if found is None:
+            raise known.unclear(text, place)
+        return found
+
+    def check_language(self, said: Said) -> None:
+        """A language can be said only where the model tells them apart, and knows this one."""
+        if said is not None and self.model.languages is None:
+            raise PlumeError(f"{self.name} reads texts of all languages alike: leave language out.")
+        if said is not None and self.model.languages is not None:
+            self.model.languages.number(said)
+
+    def segments(self, framed: list[int], language: int | None) -> list[int] | None:
+        """Of each token of one framed text: its language, or what the format gives special tokens (XLNet's <cls>). None: all 0."""
+        if language is not None:
+            return [language] * len(framed)
+        own = self.tokenizer.format.single_segments
+        if not any(own):
+            return None
+        place = self.tokenizer.format.single.index("A")
+        return [*own[:place], *[own[place]] * (len(framed) - len(own) + 1), *own[place + 1 :]]
+
     def check_length(self, frame: list[int], text: str) -> None:
         longest = self.model.recipe.positions.longest
         if longest is not None and len(frame) > longest:
             raise PlumeError(f"The text has {len(frame)} tokens, this model reads at most {longest}: shorten it ('{text[:30]}…').")
+
+    def segment_tensor(self, framed: list[int], language: int | None) -> torch.Tensor | None:
+        """[1, T] for a batch of one."""
+        found = self.segments(framed, language)
+        return None if found is None else self.tensor([found])
 
     def tensor(self, rows: list[list[int]]) -> torch.Tensor:
         return torch.tensor(rows, device=self.device)

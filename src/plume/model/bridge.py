@@ -23,6 +23,7 @@ class Bridge:
     from_config: Callable[[Config], Recipe]
     second: Bridge | None = None  # a second network in a folder of its own (ELECTRA's generator)
     token_types: bool = True  # segments are their token_type_ids; XLM's are languages, which no tokeniser knows
+    languages: bool = False  # config.json names the languages of the vectors: lang2id, id2lang
     unmatched: tuple[str, ...] = ()  # our modules that transformers has no place for: they stay behind on export
     tasks: tuple[TaskHead, ...] = ()  # its classes with a head for a task
 

@@ -1,4 +1,4 @@
-"""A model on disk: recipe.json, tokenizer.json, model.safetensors. No pickle anywhere."""
+"""A model on disk: recipe.json, tokenizer.json, model.safetensors, and languages.json where it has languages. No pickle anywhere."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from plume.core.files import read_json, write_atomic, write_json
 from plume.core.part import part_from_json
 from plume.model.model import Model
 from plume.model.recipe import Recipe
+from plume.text.known_languages import Languages
 from plume.text.tokenizer import Tokenizer
 
+LANGUAGES = "languages.json"  # of models whose segments are languages: their names, scripts and words, in the order of their vectors
 RECIPE, TOKENIZER, WEIGHTS = "recipe.json", "tokenizer.json", "model.safetensors"
 
 
@@ -75,11 +77,28 @@ def read_recipe(folder: Path) -> Recipe:
     return recipe
 
 
+def save_languages(folder: Path, languages: Languages | None) -> None:
+    if languages is not None and languages.have_names:
+        languages.save(folder / LANGUAGES)
+
+
+def tell_languages(model: Model, folder: Path) -> None:
+    """What the directory knows of the model's languages; those of old ones know nothing."""
+    if model.languages is not None and (folder / LANGUAGES).exists():
+        found = Languages.load(folder / LANGUAGES)
+        if len(found.names) > len(model.languages.names):
+            raise PlumeError(
+                f"{folder / LANGUAGES} names {len(found.names)} languages, and the model has {len(model.languages.names)} vectors."
+            )
+        model.languages = found
+
+
 def save_model(folder: Path, model: Model, tokenizer: Tokenizer) -> None:
-    """The three files that make a model; whoever loads it needs nothing else."""
+    """The files that make a model; whoever loads it needs nothing else."""
     folder.mkdir(parents=True, exist_ok=True)
     save_recipe(folder, model.recipe)
     tokenizer.save(folder / TOKENIZER)
+    save_languages(folder, model.languages)
     save_weights(folder / WEIGHTS, state_of(model))
 
 
@@ -93,4 +112,5 @@ def load_model(folder: Path) -> tuple[Model, Tokenizer]:
     model = recipe.assembly.build(recipe, vocabulary=vocabulary)
     load_weights(model, state, folder / WEIGHTS)
     model.spell(tokenizer.tokens())
+    tell_languages(model, folder)
     return model.eval(), tokenizer

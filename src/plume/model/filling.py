@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import torch
@@ -11,7 +12,7 @@ from torch import Tensor
 
 from plume.core.batch import Batch, Order
 from plume.core.errors import PlumeError
-from plume.model.abilities import Abilities
+from plume.model.abilities import Abilities, Said
 from plume.model.generate import Written, beam_search
 from plume.model.kinds import BatchKind
 from plume.model.writers import DecoderWriter, SpanWriter
@@ -30,9 +31,10 @@ class Blank:
     text: str
 
 
-def fill(can: Abilities, text: str, *, top: int) -> list[list[Blank]]:
+def fill(can: Abilities, text: str, *, top: int, language: Said = None) -> list[list[Blank]]:
     if can.masked() or can.permuted():
-        return _fill_tokens(can, text, top)
+        return _fill_tokens(can, text, top, language)
+    can.check_language(language)
     if kind := can.spans():
         return _fill_spans(can, kind, text, top)
     if kind := can.decoder():
@@ -55,11 +57,13 @@ def _with_blanks(can: Abilities, text: str) -> list[int]:
     return frame
 
 
-def _fill_tokens(can: Abilities, text: str, top: int) -> list[list[Blank]]:
+def _fill_tokens(can: Abilities, text: str, top: int, language: Said) -> list[list[Blank]]:
     """One token at each mask, all at once."""
     frame = _with_blanks(can, text)
     places = [number for number, token in enumerate(frame) if token == can.mask]
-    probability = _at_masks(can, frame, places).float().softmax(-1)
+    told = re.sub(rf"_{{3,}}|{re.escape(can.tokenizer.format.mask or '___')}", " ", text)
+    segment = can.segment_tensor(frame, can.language(told, _plain(can, frame), language))
+    probability = _at_masks(can, frame, places, segment).float().softmax(-1)
     probability[:, torch.from_numpy(can.tokenizer.special_ids).to(can.device)] = 0.0
     values, tokens = probability.topk(min(top, can.model.vocabulary))
     return [
@@ -68,17 +72,17 @@ def _fill_tokens(can: Abilities, text: str, top: int) -> list[list[Blank]]:
     ]
 
 
-def _at_masks(can: Abilities, frame: list[int], places: list[int]) -> Tensor:
+def _at_masks(can: Abilities, frame: list[int], places: list[int], segment: Tensor | None) -> Tensor:
     """[blanks, V] scores."""
     tokens = can.tensor([frame])
     if kind := can.masked():
-        return can.head(kind).logits(can.model.token_states(Batch(tokens=tokens)).last[0, places])
+        return can.head(kind).logits(can.model.token_states(Batch(tokens=tokens, segment=segment)).last[0, places])
     kind = can.permuted()
     assert kind is not None, "only called for families that predict single tokens"
     # Blanks come last in the order, so that the text does not look at them, nor they at each other.
     rank = (tokens == can.mask).long()
     read = can.tensor([places])
-    batch = Batch(tokens=tokens, order=Order.RANKED, rank=rank, read=read, query=torch.full_like(read, can.mask))
+    batch = Batch(tokens=tokens, segment=segment, order=Order.RANKED, rank=rank, read=read, query=torch.full_like(read, can.mask))
     return can.head(kind).logits(can.model.encode(batch).last[0])
 
 
@@ -87,10 +91,34 @@ def _fill_spans(can: Abilities, kind: BatchKind, text: str, top: int) -> list[li
     frame = _with_blanks(can, text)
     found = []
     for place in [number for number, token in enumerate(frame) if token == can.mask]:
-        writer = SpanWriter(can.model, can.head(kind), frame, place, can.start)
-        guesses = beam_search(writer, room=_ROOM, stop=can.end, beams=top)
-        found.append([_blank(can, frame, place, list(guess.tokens), math.exp(guess.score)) for guess in guesses])
+
+        def search(beams: int, place: int = place) -> list[Written]:
+            return beam_search(SpanWriter(can.model, can.head(kind), frame, place, can.start), room=_ROOM, stop=can.end, beams=beams)
+
+        def read(guess: Written, place: int = place) -> list[Blank]:
+            return [_blank(can, frame, place, list(guess.tokens), math.exp(guess.score))]
+
+        found += _different(search, read, top)
     return found
+
+
+def _different(search: Callable[[int], list[Written]], read: Callable[[Written], list[Blank]], top: int) -> list[list[Blank]]:
+    """For each blank the `top` best guesses that differ. Beams may write the same and differ in what follows it: then more are tried."""
+    found: list[list[Blank]] = []
+    for wider in (1, 2, 4, 8):
+        guesses = search(max(top, 2) * wider)
+        found = [_unlike(blanks)[:top] for blanks in zip(*map(read, guesses), strict=True)]
+        if all(len(blanks) == top for blanks in found) or len(guesses) < max(top, 2) * wider:
+            break
+    return found
+
+
+def _unlike(blanks: Iterable[Blank]) -> list[Blank]:
+    """The first, and so best, of those that read the same."""
+    kept: dict[tuple[str, str], Blank] = {}
+    for blank in blanks:
+        kept.setdefault((blank.token, blank.text), blank)
+    return list(kept.values())
 
 
 def _fill_sentinels(can: Abilities, kind: BatchKind, text: str, top: int) -> list[list[Blank]]:
@@ -114,15 +142,17 @@ def _fill_sentinels(can: Abilities, kind: BatchKind, text: str, top: int) -> lis
     sentinels = [can.tokenizer.id(name) for name in names[:count]]
     first = sentinels[0]
     assert first is not None, "a format's tokens are in its tokeniser"
-    guesses = beam_search(
-        DecoderWriter(can.model, can.head(kind), frame, [can.start, first]), room=_room(can, _ROOM * count), stop=can.end, beams=max(top, 2)
-    )
-    found: list[list[Blank]] = []
-    for number, sentinel in enumerate(sentinels):
-        guessed = [(_span(can, guess, number, sentinels), math.exp(guess.score)) for guess in guesses[:top]]
-        place = frame.index(sentinel) if sentinel is not None else 0
-        found.append([_blank(can, frame, place, span, value) for span, value in guessed])
-    return found
+    places = [frame.index(sentinel) if sentinel is not None else 0 for sentinel in sentinels]
+
+    def search(beams: int) -> list[Written]:
+        writer = DecoderWriter(can.model, can.head(kind), frame, [can.start, first])
+        return beam_search(writer, room=_room(can, _ROOM * count), stop=can.end, beams=beams)
+
+    def read(guess: Written) -> list[Blank]:
+        spans = [_span(can, guess, number, sentinels) for number in range(count)]
+        return [_blank(can, frame, place, span, math.exp(guess.score)) for place, span in zip(places, spans, strict=True)]
+
+    return _different(search, read, top)
 
 
 def _room(can: Abilities, wanted: int) -> int:
@@ -149,20 +179,21 @@ def _rewritten(can: Abilities, kind: BatchKind, text: str, top: int) -> list[lis
     target = kind.noise.target
     if not isinstance(target, WholeText) and frame[first:last] != [can.mask] * (last - first):
         raise PlumeError(f"{can.name} fills one blank at a time: leave the others out, or fill them one after another.")
-    if isinstance(target, TheSpan):  # as many tokens as there are masks, at their own positions
-        writer = DecoderWriter(can.model, can.head(kind), frame, frame[first - 1 : first] or [can.start], position=max(first - 1, 0))
-        guesses = beam_search(writer, room=last - first, stop=can.end, beams=max(top, 2), least=last - first)
-    else:
+
+    def search(beams: int) -> list[Written]:
+        if isinstance(target, TheSpan):  # as many tokens as there are masks, at their own positions
+            writer = DecoderWriter(can.model, can.head(kind), frame, frame[first - 1 : first] or [can.start], position=max(first - 1, 0))
+            return beam_search(writer, room=last - first, stop=can.end, beams=beams, least=last - first)
         writer = DecoderWriter(can.model, can.head(kind), frame, [can.start])
-        guesses = beam_search(writer, room=_room(can, len(frame) + _ROOM), stop=can.end, beams=max(top, 2))
-    blanks = []
-    for guess in guesses[:top]:
+        return beam_search(writer, room=_room(can, len(frame) + _ROOM), stop=can.end, beams=beams)
+
+    def read(guess: Written) -> list[Blank]:
         span = list(guess.tokens)
         if isinstance(target, WholeText):
-            blanks.append(_compared(can, frame, first, last, span, math.exp(guess.score)))
-        else:
-            blanks.append(_blank(can, frame[: first + 1] + frame[last:], first, span, math.exp(guess.score)))
-    return [blanks]
+            return [_compared(can, frame, first, last, span, math.exp(guess.score))]
+        return [_blank(can, frame[: first + 1] + frame[last:], first, span, math.exp(guess.score))]
+
+    return _different(search, read, top)
 
 
 def _compared(can: Abilities, frame: list[int], first: int, last: int, written: list[int], probability: float) -> Blank:

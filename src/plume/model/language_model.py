@@ -13,7 +13,7 @@ from torch import Tensor
 
 from plume.core.batch import Batch, Encoded, Order
 from plume.core.errors import PlumeError
-from plume.model.abilities import Abilities
+from plume.model.abilities import Abilities, Said
 from plume.model.checkpoint import load_model, save_model
 from plume.model.filling import Blank, fill
 from plume.model.generate import Sampling
@@ -32,6 +32,14 @@ class Hidden:
     tokens: list[str]
     layers: list[NDArray[np.float32]]  # [T, D] the embedding's output and each block's
     attention: list[NDArray[np.float32]]  # [H, T, T] a block, if asked for
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Framed:
+    """One text as it is read."""
+
+    tokens: list[int]
+    segment: list[int] | None  # of each token; None: all 0
 
 
 class LanguageModel:
@@ -57,27 +65,38 @@ class LanguageModel:
         return Abilities(self.model, self.tokenizer)
 
     def embed(
-        self, texts: str | Sequence[str], *, pooling: Pooling | str | None = None, layer: int = -1, batch: int = 32
+        self,
+        texts: str | Sequence[str],
+        *,
+        pooling: Pooling | str | None = None,
+        layer: int = -1,
+        batch: int = 32,
+        language: Said | Sequence[Said] = None,
     ) -> NDArray[np.float32]:
-        """[N, D] one vector a text, from the given layer (-1 the last, 0 the embeddings); pooled as the family is meant to be, if not said."""
+        """[N, D] one vector a text, from the given layer (-1 the last, 0 the embeddings); pooled as the family is meant to be, if not said.
+
+        `language` is for families with a vector for each (XLM): of all texts, or a list with one a text; None: found for each.
+        """
         pool = self.model.pooling if pooling is None else _pooling(pooling)
         texts = _texts(texts)
         depth = self.recipe.network.depth
         if not -depth - 1 <= layer <= depth:
             raise PlumeError(f"There is no layer {layer}: this model has layers 0 (embeddings) to {depth}.")
         found: dict[int, NDArray[np.float32]] = {}
-        for rows, made in self._batches(texts, batch):
+        for rows, made in self._batches(texts, batch, language):
             encoded = self.model.encode(made, keep_layers=True)
             pooled = pool(encoded.layers[layer], self._lengths(made)).float().cpu().numpy()
             found |= dict(zip(rows.tolist(), pooled, strict=True))
         return np.stack([found[row] for row in range(len(texts))]) if texts else np.zeros((0, self.model.width), np.float32)
 
-    def hidden(self, texts: str | Sequence[str], *, attention: bool = False) -> list[Hidden]:
+    def hidden(self, texts: str | Sequence[str], *, attention: bool = False, language: Said | Sequence[Said] = None) -> list[Hidden]:
         """All layers of each text, and the attention of every head if asked."""
         results: list[Hidden] = []
-        for text in _texts(texts):
-            (ids,), unseen = self._wrapped([text])
-            encoded = self._encode_one(ids, unseen, attention=attention)
+        texts = _texts(texts)
+        for text, said in zip(texts, _said(language, texts), strict=True):
+            (framed,), unseen = self._wrapped([text], [said])
+            encoded = self._encode_one(framed, unseen, attention=attention)
+            ids = framed.tokens
             layers = [layer[0].float().cpu().numpy() for layer in encoded.layers]
             maps = [probability[0].float().cpu().numpy() for probability in encoded.attention]
             known = self.model.vocabulary
@@ -86,17 +105,17 @@ class LanguageModel:
         return results
 
     @torch.inference_mode()
-    def _encode_one(self, ids: list[int], unseen: list[str], *, attention: bool) -> Encoded:
-        batch = replace(self._batch(torch.tensor([ids], device=self.device), None), unseen=self.model.spelling(unseen))
+    def _encode_one(self, framed: _Framed, unseen: list[str], *, attention: bool) -> Encoded:
+        batch = replace(self._batch([framed]), unseen=self.model.spelling(unseen))
         return self.model.encode(batch, keep_layers=True, record_attention=attention)
 
     @torch.inference_mode()
-    def fill(self, text: str, *, top: int = 5) -> list[list[Blank]]:
+    def fill(self, text: str, *, top: int = 5, language: Said = None) -> list[list[Blank]]:
         """For each blank the `top` likeliest fillings; the others stay open meanwhile. A blank is the family's mask token, or ___.
 
         A model that writes spans (T5, BART, GLM …) fills a blank with as many tokens as it likes.
         """
-        return fill(self.abilities, text, top=top)
+        return fill(self.abilities, text, top=top, language=language)
 
     def generate(
         self,
@@ -111,6 +130,7 @@ class LanguageModel:
         beams: int = 1,
         seed: int = 0,
         code: str | None = None,
+        language: Said = None,
     ) -> str:
         """The prompt and what the model writes after it; of a model that writes a new text (a translation, a summary), that text alone.
 
@@ -118,28 +138,44 @@ class LanguageModel:
         as much as it read, for so it was trained.
 
         `greedy` takes the likeliest token each time, `beams` searches wider. `code` is a control code (CTRL).
+        `language` is for families with a vector for each.
         """
         sampling = Sampling(temperature=temperature, top_k=top_k, top_p=top_p, greedy=greedy, beams=beams, seed=seed)
-        return continuation(self.abilities, prompt, room=max_tokens, sampling=sampling, code=code, source=source)
+        return continuation(self.abilities, prompt, room=max_tokens, sampling=sampling, code=code, source=source, language=language)
 
     @torch.inference_mode()
-    def score(self, texts: str | Sequence[str], *, source: str | None = None, memory: int | None = None, batch: int = 32) -> list[Score]:
+    def score(
+        self,
+        texts: str | Sequence[str],
+        *,
+        source: str | None = None,
+        memory: int | None = None,
+        batch: int = 32,
+        language: Said | Sequence[Said] = None,
+    ) -> list[Score]:
         """How likely the model finds each text; an encoder–decoder or UniLM: as what it writes after reading `source`.
 
         The token that closes the text counts too, if the model was trained to write it.
 
         A family with a memory may look back further than it did in training: `memory` tokens.
         """
-        return [score(self.abilities, text, source=source, memory=memory, batch=batch) for text in _texts(texts)]
+        texts, can = _texts(texts), self.abilities
+        told = zip(texts, _said(language, texts), strict=True)
+        return [score(can, text, source=source, memory=memory, batch=batch, language=said) for text, said in told]
 
-    def _wrapped(self, texts: Sequence[str]) -> tuple[list[list[int]], list[str]]:
+    def _wrapped(self, texts: Sequence[str], said: Sequence[Said]) -> tuple[list[_Framed], list[str]]:
         """Framed and, where a text is longer than the model reads, cut at the end of what it can read; and the words with ids of their own."""
         specials = sum(piece != "A" for piece in self.tokenizer.format.single)
         longest = self.recipe.positions.longest
         room = None if longest is None else longest - specials
         rows, unseen = self._ids(texts)
-        framed = [self.abilities.frame(ids[:room]) for ids in rows]
-        return [ids or [self.tokenizer.separator] for ids in framed], unseen  # a decoder frames an empty text as nothing
+        can = self.abilities
+        framed = []
+        for number, (text, ids, language) in enumerate(zip(texts, rows, said, strict=True), 1):
+            tokens = can.frame(ids[:room]) or [self.tokenizer.separator]  # a decoder frames an empty text as nothing
+            spoken = can.language(text, ids, language, place=f"text {number}" if len(texts) > 1 else "")
+            framed.append(_Framed(tokens=tokens, segment=can.segments(tokens, spoken)))
+        return framed, unseen
 
     def _ids(self, texts: Sequence[str]) -> tuple[list[list[int]], list[str]]:
         """Where the model reads the characters of words, those that the vocabulary lacks get ids behind it."""
@@ -157,29 +193,35 @@ class LanguageModel:
             )
         return rows, list(unseen)
 
-    def _batches(self, texts: Sequence[str], size: int) -> Iterator[tuple[NDArray[np.int64], Batch]]:
+    def _batches(self, texts: Sequence[str], size: int, language: Said | Sequence[Said]) -> Iterator[tuple[NDArray[np.int64], Batch]]:
         """Texts of like length together, so that little is padded; rows say which texts they are."""
-        ids, unseen = self._wrapped(texts)
+        framed, unseen = self._wrapped(texts, _said(language, texts))
         spelling = self.model.spelling(unseen)
-        order = np.argsort([len(row) for row in ids], kind="stable")
+        order = np.argsort([len(row.tokens) for row in framed], kind="stable")
         with torch.inference_mode():
             for first in range(0, len(order), size):
                 rows = order[first : first + size]
-                length = torch.tensor([len(ids[row]) for row in rows])
-                tokens = torch.full((len(rows), int(length.max())), self.tokenizer.pad)
-                for place, row in enumerate(rows):
-                    tokens[place, : len(ids[row])] = torch.tensor(ids[row])
-                padded = bool((length < tokens.shape[1]).any())
-                made = self._batch(tokens.to(self.device), length.to(self.device) if padded else None)
-                yield rows, replace(made, unseen=spelling)
+                yield rows, replace(self._batch([framed[row] for row in rows]), unseen=spelling)
 
-    def _batch(self, tokens: Tensor, length: Tensor | None) -> Batch:
+    def _batch(self, framed: Sequence[_Framed]) -> Batch:
         """Read as the model was trained to: both ways wherever it can, else left to right or right to left."""
-        order = self.abilities.reading_order
-        if order is not Order.REVERSED:
-            return Batch(tokens=tokens, length=length, order=order)
+        length = torch.tensor([len(row.tokens) for row in framed], device=self.device)
+        tokens = self._padded([row.tokens for row in framed], self.tokenizer.pad)
+        segments = [row.segment for row in framed if row.segment is not None]
+        batch = Batch(
+            tokens=tokens,
+            length=length if bool((length < tokens.shape[1]).any()) else None,
+            order=self.abilities.reading_order,
+            segment=self._padded(segments, 0) if segments else None,
+        )
+        if batch.order is not Order.REVERSED:
+            return batch
         rank = torch.arange(tokens.shape[1], 0, -1, device=tokens.device).expand_as(tokens)
-        return Batch(tokens=tokens, length=length, order=Order.RANKED, rank=rank)
+        return replace(batch, order=Order.RANKED, rank=rank)
+
+    def _padded(self, rows: Sequence[list[int]], fill: int) -> Tensor:
+        width = max(map(len, rows))
+        return torch.tensor([row + [fill] * (width - len(row)) for row in rows], device=self.device)
 
     @staticmethod
     def _lengths(batch: Batch) -> Tensor:
@@ -189,6 +231,15 @@ class LanguageModel:
 
 def _texts(texts: str | Sequence[str]) -> list[str]:
     return [texts] if isinstance(texts, str) else list(texts)
+
+
+def _said(language: Said | Sequence[Said], texts: Sequence[str]) -> Sequence[Said]:
+    """The language of each text, as far as it was said."""
+    if language is None or isinstance(language, str | int):
+        return [language] * len(texts)
+    if len(language) != len(texts):
+        raise PlumeError(f"{len(texts)} texts, and {len(language)} languages: say one for all, or one for each.")
+    return language
 
 
 def _pooling(pooling: Pooling | str) -> Pooling:

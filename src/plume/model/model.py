@@ -25,6 +25,7 @@ from plume.nn.positions.scheme import PositionModule
 from plume.nn.stack import Stack, Transformer, initialise
 from plume.nn.visibility import Mask, mask_of
 from plume.objectives._objective import Answers, Objective
+from plume.text.known_languages import Languages
 
 
 class Model(Trainable):
@@ -43,6 +44,8 @@ class Model(Trainable):
         self.pooler = Pooler(recipe.network.output_width) if recipe.pooler else None
         self.memory = recipe.memory
         self.memories = {}
+        # Whoever trains or loads it knows their names.
+        self.languages: Languages | None = Languages.unnamed(recipe.embedding.segments) if recipe.languages else None
         self.heads = nn.ModuleDict({one.name: self._head(one) for one in recipe.objectives if one.head_of is None})
         self._head_names = {objective.name: objective.head_of or objective.name for objective in recipe.objectives}
 

@@ -114,6 +114,11 @@ class Recipe(Part):
         return max((kind.layout.readings for kind in self.kinds), default=1)
 
     @property
+    def languages(self) -> bool:
+        """Are its segments languages, which every text that it reads must be told with?"""
+        return self.embedding.segments > 1 and any(one.languages for one in (self.layout, *(kind.layout for kind in self.kinds)))
+
+    @property
     def noise(self) -> Noise:
         """The noise of the first kind of batch."""
         if not self.objectives:

@@ -11,7 +11,7 @@ from plume.core.batch import Batch, Order
 from plume.core.errors import PlumeError
 from plume.core.part import replace
 from plume.heads.head import HeadModule, precise
-from plume.model.abilities import Abilities
+from plume.model.abilities import Abilities, Said
 from plume.model.kinds import BatchKind
 from plume.model.memory import Memory
 from plume.model.writing import answerer
@@ -31,20 +31,23 @@ class Score:
         return math.exp(-self.log_probability / max(self.tokens, 1))
 
 
-def score(can: Abilities, text: str, *, source: str | None = None, memory: int | None = None, batch: int = 32) -> Score:
+def score(
+    can: Abilities, text: str, *, source: str | None = None, memory: int | None = None, batch: int = 32, language: Said = None
+) -> Score:
     ids = can.tokenizer.encode([text])[0]
+    spoken = can.language(text, ids, language)
     if memory is not None and can.model.recipe.memory is None:
         raise PlumeError(f"{can.name} has no memory to lengthen: leave it out, or train a family that has one (transformer-xl, xlnet).")
     if source is not None:
         return _decoded(can, kind, source, ids) if (kind := can.decoder()) else _at_masks(can, source, ids)
     if kind := can.causal():
-        return _causal(can, kind, ids, memory)
+        return _causal(can, kind, ids, memory, spoken)
     if kind := can.spans():
         return _written_out(can, kind, ids, text)
     if can.model.recipe.assembly.writes and (kind := can.permuted()):
         return _by_queries(can, kind, ids, memory)
     if can.masked():
-        return _pseudo(can, ids, text, batch)
+        return _pseudo(can, ids, text, batch, spoken)
     if can.decoder():
         raise PlumeError(f"{can.name} writes after reading: say what it read (source, or --source) to score what it writes.")
     raise PlumeError(
@@ -52,7 +55,7 @@ def score(can: Abilities, text: str, *, source: str | None = None, memory: int |
     )
 
 
-def _causal(can: Abilities, kind: BatchKind, ids: list[int], memory: int | None) -> Score:
+def _causal(can: Abilities, kind: BatchKind, ids: list[int], memory: int | None, language: int | None) -> Score:
     head = can.head(kind)
     row = [can.tokenizer.separator, *ids]
     if can.model.recipe.memory is not None:
@@ -64,7 +67,9 @@ def _causal(can: Abilities, kind: BatchKind, ids: list[int], memory: int | None)
         start = max(0, first - (longest - window))
         part = row[start : first + window + 1] if len(row) > longest + 1 else row
         tokens = can.tensor([part])
-        picked = _picked(head, can.model.encode(Batch(tokens=tokens[:, :-1], order=Order.CAUSAL)).last[0], tokens[0, 1:])
+        segment = None if language is None else torch.full_like(tokens[:, :-1], language)
+        encoded = can.model.encode(Batch(tokens=tokens[:, :-1], order=Order.CAUSAL, segment=segment))
+        picked = _picked(head, encoded.last[0], tokens[0, 1:])
         total += float(picked[first - start :].sum())
     return Score(log_probability=total, tokens=len(row) - 1)
 
@@ -141,7 +146,7 @@ def _at_masks(can: Abilities, source: str, ids: list[int]) -> Score:
     return Score(log_probability=total, tokens=len(answer))
 
 
-def _pseudo(can: Abilities, ids: list[int], text: str, batch: int) -> Score:
+def _pseudo(can: Abilities, ids: list[int], text: str, batch: int, language: int | None) -> Score:
     """Each token masked in turn."""
     frame = can.frame(ids)
     can.check_length(frame, text)
@@ -149,6 +154,7 @@ def _pseudo(can: Abilities, ids: list[int], text: str, batch: int) -> Score:
     places = [number for number, token in enumerate(frame) if token not in special]
     kind = can.masked()
     assert kind is not None, "only called for families that predict tokens in place"
+    segment = can.segment_tensor(frame, language)
     total = 0.0
     for first in range(0, len(places), batch):
         now = can.tensor([places[first : first + batch]])[0]
@@ -156,10 +162,11 @@ def _pseudo(can: Abilities, ids: list[int], text: str, batch: int) -> Score:
         turn = torch.arange(len(now), device=can.device)
         answers = rows[turn, now]
         rows[turn, now] = can.mask
+        made = Batch(tokens=rows, segment=None if segment is None else segment.expand_as(rows))
         if kind.noise.target.streams:  # MPNet: no query stream, the masks stand in the text
-            states = can.model.encode(Batch(tokens=rows)).last[turn, now]
+            states = can.model.encode(made).last[turn, now]
         else:
-            states = can.model.token_states(Batch(tokens=rows, read=now[:, None])).last[:, 0]
+            states = can.model.token_states(replace(made, read=now[:, None])).last[:, 0]
         total += float(_picked(can.head(kind), states, answers).sum())
     return Score(log_probability=total, tokens=len(places))
 

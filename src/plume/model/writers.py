@@ -58,9 +58,15 @@ class PromptWriter(Writer):
 class CausalWriter(PromptWriter):
     """GPT and its kin: each token sees those before it. With a memory, only the last ones are kept (Transformer-XL)."""
 
+    def __init__(self, model: Model, head: HeadModule, prompt: list[int], *, segment: int | None = None) -> None:
+        """`segment` is the text's language, where these are languages."""
+        super().__init__(model, head, prompt)
+        self.segment = segment
+
     def _scores(self, tokens: Tensor) -> Tensor:
         self._bound_memory()
-        return self.head.next_scores(self.model.encode(Batch(tokens=tokens, order=Order.CAUSAL), cache=self.cache))
+        segment = None if self.segment is None else torch.full_like(tokens, self.segment)
+        return self.head.next_scores(self.model.encode(Batch(tokens=tokens, order=Order.CAUSAL, segment=segment), cache=self.cache))
 
 
 class DecoderWriter(PromptWriter):

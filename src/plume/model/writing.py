@@ -6,7 +6,7 @@ import torch
 
 from plume.core.batch import Batch
 from plume.core.errors import PlumeError
-from plume.model.abilities import Abilities
+from plume.model.abilities import Abilities, Said
 from plume.model.generate import Sampling, write
 from plume.model.kinds import BatchKind
 from plume.model.writers import CausalWriter, DecoderWriter, MaskWriter, QueryWriter, SpanWriter, Writer
@@ -16,13 +16,23 @@ from plume.text.control import require_control_id
 
 
 @torch.inference_mode()
-def continuation(can: Abilities, prompt: str, *, room: int, sampling: Sampling, code: str | None = None, source: str | None = None) -> str:
+def continuation(
+    can: Abilities,
+    prompt: str,
+    *,
+    room: int,
+    sampling: Sampling,
+    code: str | None = None,
+    source: str | None = None,
+    language: Said = None,
+) -> str:
     """The prompt and what follows it; of a decoder that writes a text of its own, that text. After a source, both belong to the answer."""
     ids = can.tokenizer.encode([prompt])[0]
     first = _coded(can, code)
+    spoken = can.language(prompt, ids, language) if can.causal() or language is not None else None
     if source is None and (kind := can.decoder()):
         return _decoded(can, kind, ids, prompt, room=room, sampling=sampling)
-    writer, used = _writer(can, first + ids) if source is None else answerer(can, source, ids)
+    writer, used = _writer(can, first + ids, spoken) if source is None else answerer(can, source, ids)
     longest = can.model.recipe.positions.longest
     if longest is not None and used >= longest:
         raise PlumeError(f"The prompt has {used} tokens; this model reads at most {longest}, and must have room to write.")
@@ -46,11 +56,11 @@ def answerer(can: Abilities, source: str, begun: list[int]) -> tuple[Writer, int
     raise PlumeError(f"{can.name} has no decoder: a source is only for models that write after reading one. {can.words()}")
 
 
-def _writer(can: Abilities, ids: list[int]) -> tuple[Writer, int]:
+def _writer(can: Abilities, ids: list[int], language: int | None) -> tuple[Writer, int]:
     """And how many positions are taken before it writes."""
     prompt = ids or [can.tokenizer.separator]
     if kind := can.causal():
-        return CausalWriter(can.model, can.head(kind), prompt), len(prompt)
+        return CausalWriter(can.model, can.head(kind), prompt, segment=language), len(prompt)
     if kind := can.spans():
         text = can.frame([*ids, can.mask])
         return SpanWriter(can.model, can.head(kind), text, text.index(can.mask), can.start), len(text) + 1

@@ -16,6 +16,7 @@ from plume.core.errors import PlumeError
 from plume.data.documents import clean
 from plume.readers.example import Example, Reading
 from plume.readers.json_rows import read_objects
+from plume.readers.row_languages import row_languages
 from plume.text.languages import has_han
 
 _ADVICE = 'write one object a line, as {"context": "…", "question": "…", "choices": ["…", "…"], "answer": 0}'
@@ -69,7 +70,9 @@ def read_choices(path: Path, reading: Reading, *, labelled: bool) -> Iterator[Ex
         answer = _answer(record[asked["answer"]], choices, f"{place}: the answer ('{asked['answer']}')") if labelled else None
         reading.read += 1
         key = _known(_KEYS, fields)
-        yield Example(texts=(text, *choices.texts), answer=answer, key=str(record[fields[key]]) if key else None, line=line)
+        languages = row_languages(record, ("context", "choices"))
+        named = str(record[fields[key]]) if key else None
+        yield Example(texts=(text, *choices.texts), answer=answer, key=named, line=line, languages=languages)
     if not reading.read and not reading.skipped:
         raise PlumeError(f"{path} is empty: {_ADVICE}.")
 

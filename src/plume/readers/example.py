@@ -17,6 +17,9 @@ class Example:
     words: tuple[tuple[int, int], ...] | None = None  # where the file's own words stand in the text, for what is tagged word by word
     key: str | None = None  # the file's own name for it
     line: int = 0
+    languages: tuple[
+        str, ...
+    ] = ()  # of the texts, as far as the file says: one of all, or of the first and of the others; none or "": find out
 
 
 @dataclass(kw_only=True)

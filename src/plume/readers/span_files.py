@@ -12,6 +12,7 @@ from plume.core.errors import PlumeError
 from plume.data.lines import read_lines
 from plume.readers.example import Example, Reading
 from plume.readers.json_rows import read_objects
+from plume.readers.row_languages import row_languages
 from plume.readers.schemes import WORD, Span
 
 _TEXTS = ("text", "data")
@@ -62,8 +63,9 @@ def read_spans(path: Path, reading: Reading, *, labelled: bool) -> Iterator[Exam
             reading.mend("characters that UTF-8 cannot write become U+FFFD", place.briefly("escaped as \\u…"))
             text = _UNWRITABLE.sub("\ufffd", text)  # of the same length, so that spans stay right
         key = record.get("id")
+        named = str(key) if isinstance(key, str | int) else None
         reading.read += 1
-        yield Example(texts=(text,), answer=spans, key=str(key) if isinstance(key, str | int) else None, line=number)
+        yield Example(texts=(text,), answer=spans, key=named, line=number, languages=row_languages(record, ("text",)))
 
 
 def read_segmented(path: Path, reading: Reading, *, labelled: bool) -> Iterator[Example]:

@@ -16,6 +16,7 @@ from plume.core.errors import PlumeError
 from plume.data.documents import JSONL, clean, read_record, suffix
 from plume.data.lines import read_lines
 from plume.readers.example import Example, Reading
+from plume.readers.row_languages import row_languages
 from plume.readers.squad_answers import GoldAnswer, given_answers, place_answers
 
 __all__ = ["GoldAnswer", "read_squad"]
@@ -52,7 +53,8 @@ def read_squad(path: Path, reading: Reading, *, labelled: bool) -> Iterator[Exam
                     reading.skip("answer does not occur in its context", asked.place)
                     continue
             reading.read += 1
-            yield Example(texts=(question, asked.context), answer=answer, key=_key(asked.record), line=asked.line)
+            languages = row_languages(asked.record, ("question", "context"))
+            yield Example(texts=(question, asked.context), answer=answer, key=_key(asked.record), line=asked.line, languages=languages)
 
 
 def _nodes(path: Path, reading: Reading) -> Iterator[tuple[Any, str, int]]:

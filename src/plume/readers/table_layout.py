@@ -11,6 +11,7 @@ from typing import Any
 
 from plume.core.errors import PlumeError
 from plume.core.part import Part
+from plume.readers.row_languages import is_language
 from plume.readers.table_choice import Answer, answer_candidates, is_clear, split_labels, text_candidates
 from plume.readers.table_columns import FEW, IDS, LABELS, SCORES, TEXTS, Column, is_number, rank, words_of
 from plume.readers.table_rows import SAMPLE, Row, TableFormat, aligned_rows, filled, json_sample, sniff, table_rows, usual_width
@@ -76,11 +77,13 @@ def find_layout(
     right: list[Column] = []
     if answer is not None:
         rest = [column for column in columns if column not in chosen]
-        right = [_named(answer_column, columns, place)] if answer_column else answer_candidates(rest, answer)
+        plain = [column for column in rest if not is_language(column.title)]  # which says something of the text, unless it is all there is
+        found = answer_candidates(plain, answer) or answer_candidates(rest, answer)
+        right = [_named(answer_column, columns, place)] if answer_column else found
         if len(right) != 1:
             raise PlumeError(f"{place}: {_unclear(f'column holds the {answer}', right, columns)}")
     if not text_columns:
-        chosen = text_candidates([column for column in columns if column not in right], texts)
+        chosen = text_candidates([column for column in columns if column not in right and not is_language(column.title)], texts)
         if not is_clear(chosen, texts):
             wanted = {
                 1: "column holds the text",

@@ -11,12 +11,13 @@ from plume.core.errors import PlumeError
 from plume.data.documents import clean
 from plume.readers.example import Example, Reading
 from plume.readers.json_rows import read_objects
+from plume.readers.row_languages import language_columns, languages_in, row_languages
 from plume.readers.table_choice import Answer
 from plume.readers.table_layout import TableLayout
 from plume.readers.table_own import own_layout
 from plume.readers.table_rows import JSON_ADVICE, TableFormat, aligned_rows, table_rows
 
-_Found = tuple[int, list[Any], Any]  # the line, the texts, the answer
+_Found = tuple[int, list[Any], Any, tuple[str, ...]]  # the line, the texts, the answer, the texts' languages if the row says them
 
 
 def read_table(paths: Sequence[Path], layout: TableLayout, reading: Reading, *, answer: Answer, labelled: bool) -> Iterator[Example]:
@@ -27,7 +28,7 @@ def read_table(paths: Sequence[Path], layout: TableLayout, reading: Reading, *, 
     own = own_layout(paths, layout, labelled=labelled)
     reading.format = own.in_words(answer if labelled else None)
     rows = _json(paths[0], own) if own.format is TableFormat.JSONL else _table(paths, own, reading)
-    for line, texts, value in rows:
+    for line, texts, value, languages in rows:
         place = f"{paths[0]}, line {line}"
         cleaned = tuple(_text(text, name, place) for text, name in zip(texts, own.texts, strict=True))
         if not all(cleaned):
@@ -35,13 +36,15 @@ def read_table(paths: Sequence[Path], layout: TableLayout, reading: Reading, *, 
             continue
         given = _answer(value, own, answer, place) if labelled else None
         reading.read += 1
-        yield Example(texts=cleaned, answer=given, line=line)
+        yield Example(texts=cleaned, answer=given, line=line, languages=languages)
 
 
 def _table(paths: Sequence[Path], own: TableLayout, reading: Reading) -> Iterator[_Found]:
     texts = own.positions(own.texts)
     right = own.positions([own.answer])[0] if own.answer is not None else None
     header = bool(own.header)
+    told = language_columns([name for name in own.header if name != own.answer], own.texts)
+    place = {name: own.header.index(name) for name in told if name is not None}
     for line, cells in aligned_rows(paths) if own.format is TableFormat.ALIGNED else table_rows(paths[0], own.format):
         if not any(cell.strip() for cell in cells):
             reading.skip("blank line", f"{paths[0]}, line {line}")
@@ -50,7 +53,8 @@ def _table(paths: Sequence[Path], own: TableLayout, reading: Reading) -> Iterato
         elif len(cells) != own.columns and not (own.varies and len(cells) > own.columns):
             raise PlumeError(_wrong_width(f"{paths[0]}, line {line}", cells, own))
         else:
-            yield line, [cells[i] for i in texts], None if right is None else cells[right]
+            said = languages_in({name: cells[i] for name, i in place.items()}, told) if place else ()
+            yield line, [cells[i] for i in texts], None if right is None else cells[right], said
 
 
 def _wrong_width(place: str, cells: Sequence[str], own: TableLayout) -> str:
@@ -71,7 +75,8 @@ def _json(path: Path, own: TableLayout) -> Iterator[_Found]:
                 raise PlumeError(
                     f"{path}, line {line}: no field '{name}'; there are {_names(record)}. Every line needs {', '.join(needed)}."
                 )
-        yield line, [record[name] for name in own.texts], record[own.answer] if own.answer is not None else None
+        said = row_languages({name: value for name, value in record.items() if name != own.answer}, own.texts)
+        yield line, [record[name] for name in own.texts], record[own.answer] if own.answer is not None else None, said
 
 
 def _names(record: Mapping[str, Any]) -> str:

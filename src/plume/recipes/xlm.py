@@ -130,6 +130,7 @@ HF = Bridge(
     architectures={"XLMWithLMHeadModel": ("masked_lm",), "XLMModel": ()},
     prefix="transformer.",
     token_types=False,
+    languages=True,
     keys=KeyMap(
         rules=(
             Rename("embedding.token", "transformer.embeddings"),

@@ -58,10 +58,14 @@ class WordModel:
     def _unseen(self, word: str) -> str:
         return word.lower() if self.recipe.lowercase else word
 
-    def embed(self, texts: str | Sequence[str], *, pooling: str = "mean", layer: int | None = None) -> NDArray[np.float32]:
+    def embed(
+        self, texts: str | Sequence[str], *, pooling: str = "mean", layer: int | None = None, language: str | None = None
+    ) -> NDArray[np.float32]:
         """[N, D]: the mean of the words' vectors, or with `sif` the weighted one less its main direction among these texts."""
         if layer is not None:
             raise PlumeError(f"{self.recipe.name} has no layers: leave out layer={layer}.")
+        if language is not None:
+            raise PlumeError(f"{self.recipe.name} reads texts of all languages alike: leave language out.")
         ways = {"mean": Mean, "sif": SIF}
         if pooling not in ways:
             raise PlumeError(f"Word vectors have no pooling '{pooling}': choose {' or '.join(ways)}.")

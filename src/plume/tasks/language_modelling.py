@@ -40,10 +40,10 @@ class LanguageModelling(DirectTask):
     'language-modelling'
     """
 
-    def predict(self, model: Any, items: Sequence[str], *, top: int = 5, **options: Any) -> list[Prediction]:
+    def predict(self, model: Any, items: Sequence[str], *, top: int = 5, language: str | None = None, **options: Any) -> list[Prediction]:
         """A text with a blank (___ or the family's mask) is filled, any other one is gone on with; `options` are those of `generate`."""
         able = language_model(model, self.kind)
-        return [_answer(able, text, top, options) for text in ([items] if isinstance(items, str) else items)]
+        return [_answer(able, text, top, language, options) for text in ([items] if isinstance(items, str) else items)]
 
     def evaluate(  # type: ignore[override]  # its options are named
         self,
@@ -54,6 +54,7 @@ class LanguageModelling(DirectTask):
         length: int | None = None,
         seed: int = 0,
         sample: int | None = SAMPLE,
+        language: str | None = None,
     ) -> dict[str, float]:
         """Running text in the formats of pre-training. What is measured follows from what the model was trained to do.
 
@@ -61,6 +62,7 @@ class LanguageModelling(DirectTask):
         (arXiv:1910.14659) of `sample` tokens that `seed` draws, masked one at a time; None for all. Both with bits a character, which may be
         compared between tokenisers, and how often the right token is among the `top`. Others (T5, BART, GLM, translation): the loss and
         perplexity of their own objectives. `length` is the window, if not that of training.
+        `language` is that of the text, for families with a vector for each (XLM); found for each document if it is not said.
         """
         able = language_model(model, self.kind)
         can, tokenizer = able.abilities, able.tokenizer
@@ -75,9 +77,10 @@ class LanguageModelling(DirectTask):
                 return _by_objectives(able, store, window, seed)
             tokens = int(store.counts.sum())
             if can.causal():
-                tally, name = predict_next(can, store, length=window, tops=top), "perplexity"
+                tally, name = predict_next(can, store, length=window, tops=top, language=language), "perplexity"
             else:
-                tally, name = fill_in(can, store, length=window, tops=top, sample=sample, seed=seed), "pseudo_perplexity"
+                tally = fill_in(can, store, length=window, tops=top, sample=sample, seed=seed, language=language)
+                name = "pseudo_perplexity"
         unknown = {} if tokenizer.unknown is None else {"unknown": float(store.counts[tokenizer.unknown]) / max(tokens, 1)}
         return {name: math.exp(tally.loss)} | tally.figures(tokens=tokens, characters=corpus.census().characters) | unknown
 
@@ -85,13 +88,13 @@ class LanguageModelling(DirectTask):
 TASK = LanguageModelling(kind="language-modelling", title="predicting text: perplexity, blanks, continuations", metric="perplexity")
 
 
-def _answer(able: LanguageModel, text: str, top: int, options: dict[str, Any]) -> Prediction:
+def _answer(able: LanguageModel, text: str, top: int, language: str | None, options: dict[str, Any]) -> Prediction:
     """The text with the likeliest fillings in place, and what else each blank may be; or what the model writes."""
     mask = able.tokenizer.format.mask
     blanks = re.compile(_BLANK if mask is None else f"{_BLANK}|{re.escape(mask)}")
     if not blanks.search(text):
-        return {"text": able.generate(text, **options)}
-    filled = able.fill(text, top=top)
+        return {"text": able.generate(text, language=language, **options)}
+    filled = able.fill(text, top=top, language=language)
     best = iter([blank[0].token for blank in filled])
     # One blank, or several that are written as one (BART): the model says how the text goes. Of many, each knows of its own only.
     whole = filled[0][0].text if len(filled) == 1 else blanks.sub(lambda found: next(best, found.group()), text)

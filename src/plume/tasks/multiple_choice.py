@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
@@ -39,7 +39,7 @@ class MultipleChoice(Task):
         return Example(texts=(str(context), *choices))
 
     def questions(self, examples: Sequence[Example], coder: Coder) -> tuple[Questions, Counter[str]]:
-        pairs = [(example.texts[0], choice) for example in examples for choice in example.texts[1:]]
+        pairs = [replace(example, texts=(example.texts[0], choice)) for example in examples for choice in example.texts[1:]]
         rows, notes = lay_out_texts(pairs, coder)
         known = all(example.answer is not None for example in examples)
         return (

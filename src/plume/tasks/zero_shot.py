@@ -60,11 +60,13 @@ class ZeroShot(DirectTask):
         multi_label: bool = False,
         way: Way | str | None = None,
         calibrate: bool = True,
+        language: str | None = None,
     ) -> list[Prediction]:
         """The likeliest label of each text, and how likely all are: together one, or with `multi_label` each for itself.
 
         `labels` may say what stands in the template for each: {"0": "negative"}, or "0=negative,1=positive". The template has {} or ___ for
         the label; if none is given it is English or Chinese, as the text. `calibrate` (cloze): see `_by_cloze`.
+        `language` is that of all texts, for families with a vector for each (XLM); found if it is not said.
         """
         texts, words = _texts(items), wordings(labels)
         if len(words) < 2 and not multi_label:
@@ -78,10 +80,11 @@ class ZeroShot(DirectTask):
                 said = template or _TEMPLATES[Way.ENTAILMENT if entailment else Way.CLOZE, script]
                 some = [texts[place] for place in index]
                 if entailment:
-                    table[index] = _by_entailment(model, entailment, some, hypotheses(said, list(words.values())), multi_label)
+                    logits = entailment.logits(model, some, hypotheses(said, list(words.values())), language=language)
+                    table[index] = _by_entailment(logits, multi_label)
                 else:
                     cloze = Cloze(language_model(model, self.kind).abilities, said, list(words.values()))
-                    table[index] = _by_cloze(cloze, some, multi_label, calibrate)
+                    table[index] = _by_cloze(cloze, some, multi_label, calibrate, language)
         return choose(list(words), table)
 
     def evaluate(
@@ -171,22 +174,19 @@ def _is_chinese(text: str) -> bool:
     return _LETTERS * mix.han > mix.latin
 
 
-def _by_entailment(
-    tuned: TunedModel, entailment: Entailment, texts: Sequence[str], said: Sequence[str], multi_label: bool
-) -> NDArray[np.float64]:
+def _by_entailment(logits: NDArray[np.float64], multi_label: bool) -> NDArray[np.float64]:
     """Among all labels the one that is entailed most; or each against its contradiction (as in transformers' pipeline)."""
-    logits = entailment.logits(tuned, texts, said)
     return _sigmoid(logits[..., 0] - logits[..., 1]) if multi_label else softmax(logits[..., 0])
 
 
-def _by_cloze(cloze: Cloze, texts: Sequence[str], multi_label: bool, calibrate: bool) -> NDArray[np.float64]:
+def _by_cloze(cloze: Cloze, texts: Sequence[str], multi_label: bool, calibrate: bool, language: str | None) -> NDArray[np.float64]:
     """Calibrated: how much likelier the text makes a label than the template alone does (domain-conditional PMI, arXiv:2104.08315).
 
     Otherwise frequent words win whatever the text is. Each label by itself has nothing else to be held against, so there it is always done.
     """
     if not calibrate and not multi_label:
-        return softmax(cloze.scores(texts))
-    gain = cloze.scores(texts) - cloze.scores([""])
+        return softmax(cloze.scores(texts, language=language))
+    gain = cloze.scores(texts, language=language) - cloze.scores([""], language=language)
     return _sigmoid(gain) if multi_label else softmax(gain)
 
 

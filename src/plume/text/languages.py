@@ -1,8 +1,9 @@
-"""Scripts: how much of a text is Chinese, how much Latin."""
+"""Scripts: which ones a text is written in, how much of it is Chinese, how much Latin."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,36 @@ from numpy.typing import NDArray
 HAN = r"\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 LATIN = r"A-Za-z\u00aa\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff"
 
+SCRIPTS = {
+    "latin": LATIN,
+    "han": HAN,
+    "kana": r"\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff",
+    "hangul": r"\u1100-\u11ff\u3130-\u318f\uac00-\ud7af",
+    "cyrillic": r"\u0400-\u052f",
+    "greek": r"\u0370-\u03ff\u1f00-\u1fff",
+    "arabic": r"\u0600-\u06ff\u0750-\u077f\u08a0-\u08ff\ufb50-\ufdff\ufe70-\ufeff",
+    "hebrew": r"\u0590-\u05ff",
+    "armenian": r"\u0530-\u058f",
+    "georgian": r"\u10a0-\u10ff",
+    "ethiopic": r"\u1200-\u139f",
+    "devanagari": r"\u0900-\u097f",
+    "bengali": r"\u0980-\u09ff",
+    "gurmukhi": r"\u0a00-\u0a7f",
+    "gujarati": r"\u0a80-\u0aff",
+    "tamil": r"\u0b80-\u0bff",
+    "telugu": r"\u0c00-\u0c7f",
+    "kannada": r"\u0c80-\u0cff",
+    "malayalam": r"\u0d00-\u0d7f",
+    "sinhala": r"\u0d80-\u0dff",
+    "thai": r"\u0e00-\u0e7f",
+    "lao": r"\u0e80-\u0eff",
+    "burmese": r"\u1000-\u109f",
+    "khmer": r"\u1780-\u17ff",
+}
+_DENSE = 4  # letters that say as much as one character of these:
+_DENSE_SCRIPTS = ("han", "hangul")
+
+_SCRIPT_RUNS = re.compile("|".join(f"(?P<{name}>[{letters}]+)" for name, letters in SCRIPTS.items()))
 _HAN = re.compile(f"[{HAN}]")
 _HAN_RUNS = re.compile(f"[{HAN}]+")
 _LATIN_RUNS = re.compile(f"[{LATIN}]+")
@@ -53,6 +84,24 @@ def mix_of_counts(counts: NDArray[np.int64]) -> LanguageMix:
         sum(int(counts[ord(letter)]) for run in runs.findall(present) for letter in run) for runs in (_HAN_RUNS, _LATIN_RUNS, _LETTER_RUNS)
     ]
     return LanguageMix(han=totals[0], latin=totals[1], other=max(0, totals[2] - totals[0] - totals[1]))
+
+
+def count_scripts(text: str) -> Counter[str]:
+    """Letters by script; a Chinese character counts as four.
+
+    >>> count_scripts("我喜欢 Python 3")
+    Counter({'han': 12, 'latin': 6})
+    """
+    counts: Counter[str] = Counter()
+    for run in _SCRIPT_RUNS.finditer(text):
+        assert run.lastgroup is not None, "every alternative is named"
+        counts[run.lastgroup] += (run.end() - run.start()) * (_DENSE if run.lastgroup in _DENSE_SCRIPTS else 1)
+    return counts
+
+
+def scripts_of(counts: Counter[str]) -> list[str]:
+    """The scripts that make up a tenth or more, the most used first."""
+    return [script for script, count in counts.most_common() if 10 * count >= counts.total()]
 
 
 def is_han(character: str) -> bool:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
 
 from plume.core.errors import PlumeError
 from plume.core.files import write_text
@@ -12,8 +16,11 @@ from plume.data.lexicon import Entry, UnitKind, mark_units, read_lexicon
 from plume.data.phrases import lexicon_for
 from plume.data.store import Stores
 from plume.model.recipe import Recipe
+from plume.text.known_languages import Languages
+from plume.text.languages import count_scripts, scripts_of
 from plume.text.tokenizer import Tokenizer
 
+_SENTENCES = 1 << 16  # whose tokens are counted at once
 PHRASES = "phrases.txt"  # in the run's folder, to look at, to resume with, and to edit for another run's --lexicon
 
 
@@ -46,6 +53,36 @@ def find_units(
 def save_units(folder: Path, entries: list[Entry]) -> None:
     if entries:
         write_text(folder / PHRASES, "".join(f"{entry.text}\t{entry.kind.value}\n" for entry in entries))
+
+
+def find_languages(recipe: Recipe, stores: Stores, tokenizer: Tokenizer) -> Languages | None:
+    """For recipes with a vector for each language: their names, and how frequent tokens are in each, by which texts are told apart at use."""
+    if not recipe.languages:
+        return None
+    store = stores.train
+    names = store.languages or ("text",)  # running text is one language
+    counts = np.zeros((len(names), tokenizer.size), np.int64)
+    for first in range(0, len(store.sentence_start), _SENTENCES):
+        some = slice(first, first + _SENTENCES)
+        begin, end, language = (np.asarray(part[some]) for part in (store.sentence_start, store.sentence_end, store.sentence_language))
+        tokens = np.asarray(store.tokens[begin[0] : end[-1]], np.int64)
+        place = np.arange(len(tokens)) + begin[0]
+        sentence = np.searchsorted(begin, place, side="right") - 1
+        inside = place < end[sentence]  # separators stand between
+        flat = language[sentence[inside]] * tokenizer.size + tokens[inside]
+        counts += np.bincount(flat, minlength=counts.size).reshape(counts.shape)
+    counts[:, tokenizer.special_ids] = 0
+    return Languages(names=names, scripts=_scripts(counts, tokenizer), counts=counts)
+
+
+def _scripts(counts: NDArray[np.int64], tokenizer: Tokenizer) -> tuple[frozenset[str], ...]:
+    """That each language is written in, by its tokens."""
+    letters: list[Counter[str]] = [Counter() for _ in counts]
+    for token, spelling in enumerate(tokenizer.spellings()):
+        for script, weight in count_scripts(spelling).items():
+            for language in np.flatnonzero(counts[:, token]).tolist():
+                letters[language][script] += weight * int(counts[language, token])
+    return tuple(frozenset(scripts_of(found)) for found in letters)
 
 
 def refuse_misfit(recipe: Recipe, stores: Stores) -> None:

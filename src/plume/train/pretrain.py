@@ -20,7 +20,7 @@ from plume.data.labelled import CodedBlocks
 from plume.data.loader import Mixture, Reader
 from plume.data.store import Store, Stores
 from plume.data.train_tokenizer import corpus_tokenizer
-from plume.model.checkpoint import TOKENIZER, load_model, save_recipe
+from plume.model.checkpoint import TOKENIZER, load_model, save_languages, save_recipe
 from plume.model.kinds import BatchKind
 from plume.model.model import Model
 from plume.model.recipe import Recipe
@@ -36,7 +36,7 @@ from plume.train.checkpoint import Position, checkpoints, load_checkpoint, save_
 from plume.train.device import choose_device, choose_precision
 from plume.train.distributed import Processes, some_unused
 from plume.train.evaluate import evaluate, label_shares
-from plume.train.fitting import find_units, refuse_misfit, save_units
+from plume.train.fitting import find_languages, find_units, refuse_misfit, save_units
 from plume.train.loop import Loop, Outcome, Plan
 from plume.train.measure import measure_noise
 from plume.train.metrics import MetricsLog
@@ -95,6 +95,7 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
 
     model = build(recipe, vocabulary=tokenizer.size, seed=settings.seed, initial=settings.initial).to(processes.device)
     model.spell(tokenizer.tokens())
+    model.languages = find_languages(recipe, stores, tokenizer)
     for part in model.modules():
         if isinstance(part, Stack):
             part.checkpointing = settings.recompute
@@ -112,6 +113,7 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
         save_settings(folder, settings)
         save_recipe(folder, recipe)
         tokenizer.save(folder / TOKENIZER)
+        save_languages(folder, model.languages)
         save_units(folder, entries)
         for unfinished in folder.glob("train/.checkpoint-*.tmp"):  # of a save that was killed
             shutil.rmtree(unfinished, ignore_errors=True)

@@ -22,7 +22,7 @@ from plume.readers.squad import read_squad
 from plume.text.pieces import Joined
 from plume.tuning.answers import Answered, best_answers, windows
 from plume.tuning.questions import Floats, Questions, SpanQuestions, one_each
-from plume.tuning.rows import Array, Coder, Stretch, shortened, whole
+from plume.tuning.rows import Array, Coder, shortened
 from plume.tuning.task import Prediction, Task
 
 
@@ -62,14 +62,13 @@ class QuestionAnswering(Task):
 
     def questions(self, examples: Sequence[Example], coder: Coder) -> tuple[Questions, Counter[str]]:
         notes: Counter[str] = Counter()
-        asked = whole(coder.cut([example.texts[0] for example in examples]))
+        asked, told = coder.texts(examples)
         longest = min(self.longest_question, coder.room(2) // 2)
         notes[f"questions cut to {longest} tokens"] = int((asked.end - asked.begin > longest).sum())
         asked = shortened(asked, longest)
-        context = coder.cut([example.texts[1] for example in examples])
+        context = told.cut
         owner, begin, end = self.split(context, coder.room(2) - (asked.end - asked.begin))
-        question = Stretch(cut=asked.cut, begin=asked.begin[owner], end=asked.end[owner])
-        rows = coder.lay_out(question, Stretch(cut=context, begin=begin, end=end))
+        rows = coder.lay_out(asked.of(owner), told.of(owner, begin, end))
         null = coder.summary(rows)
         allowed = rows.text == 1
         allowed[rows.bounds[:-1] + null] = True

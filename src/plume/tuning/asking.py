@@ -50,10 +50,10 @@ class Written:
     last: Mapping[str, Any] = field(default_factory=dict)
 
 
-def ask(tuned: TunedModel, task: Task, paths: Sequence[Path]) -> Asked:
+def ask(tuned: TunedModel, task: Task, paths: Sequence[Path], *, language: str | None = None) -> Asked:
     """A tuned model, about a file in one of its task's formats, without answers."""
     reading = Reading(file=paths[0])
-    examples = task.read(paths, reading, labelled=False)
+    examples = tuned.told(task.read(paths, reading, labelled=False), language)
     return Asked(paths=paths, reading=reading, examples=examples, answer=lambda chunk: tuned.answers(task, chunk))
 
 

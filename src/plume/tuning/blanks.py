@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -71,28 +72,38 @@ def fills(can: Abilities) -> bool:
     return can.masked() is not None or can.permuted() is not None
 
 
-def at_blanks(can: Abilities, tokens: Array, length: Array, read: Array) -> tuple[HeadModule, Tensor]:
-    """[B, M, D] states at places where the mask stands, and the head that reads them."""
+def at_blanks(can: Abilities, tokens: Array, length: Array, read: Array, language: Array | None = None) -> tuple[HeadModule, Tensor]:
+    """[B, M, D] states at places where the mask stands, and the head that reads them. Rows are framed texts, [B] of these languages."""
     row, where = tensor(can, tokens), tensor(can, read)
     size = tensor(can, length) if (length < tokens.shape[1]).any() else None
+    batch = Batch(tokens=row, length=size, segment=_segments(can, length, language))
     if kind := can.masked():
         if kind.noise.target.streams:  # MPNet: no query stream, the masks stand in the text
-            states = can.model.encode(Batch(tokens=row, length=size)).last
+            states = can.model.encode(batch).last
             return can.head(kind), states.gather(1, where[:, :, None].expand(-1, -1, states.shape[2]))
-        return can.head(kind), can.model.token_states(Batch(tokens=row, length=size, read=where)).last
+        return can.head(kind), can.model.token_states(replace(batch, read=where)).last
     kind = can.permuted()
     assert kind is not None, "only called for families that fill"
     # Blanks come last in the order: the text does not look at them, nor they at each other (XLNet).
     rank = (row == can.mask).long()
     query = torch.full_like(where, can.mask)
-    batch = Batch(tokens=row, length=size, order=Order.RANKED, rank=rank, read=where, query=query)
+    batch = replace(batch, order=Order.RANKED, rank=rank, read=where, query=query)
     return can.head(kind), can.model.encode(batch).last
 
 
-def left_to_right(can: Abilities, tokens: Array, length: Array, read: Array) -> tuple[HeadModule, Tensor]:
+def _segments(can: Abilities, length: Array, language: Array | None) -> Tensor | None:
+    """[B, T] of framed texts: their languages, or what the format gives special tokens."""
+    told = [None] * len(length) if language is None else language.tolist()
+    rows = [can.segments([0] * size, one) for size, one in zip(length.tolist(), told, strict=True)]
+    found = [row + [0] * (int(length.max()) - len(row)) for row in rows if row is not None]
+    return can.tensor(found) if found else None
+
+
+def left_to_right(can: Abilities, tokens: Array, length: Array, read: Array, segment: Array | None = None) -> tuple[HeadModule, Tensor]:
     """[B, M, D] states from which a causal model predicts what comes after those places."""
     kind = can.causal()
     assert kind is not None, "only called for families that read left to right"
     size = tensor(can, length) if (length < tokens.shape[1]).any() else None
-    batch = Batch(tokens=tensor(can, tokens), length=size, order=Order.CAUSAL, read=tensor(can, read))
+    told = None if segment is None else tensor(can, segment)
+    batch = Batch(tokens=tensor(can, tokens), length=size, order=Order.CAUSAL, segment=told, read=tensor(can, read))
     return can.head(kind), can.model.encode(batch).last

@@ -36,6 +36,7 @@ def read_body(folder: Path, *, adaptation: Adaptation, from_scratch: bool, seed:
     recipe = with_dropout(source.recipe, adaptation)
     body = recipe.assembly.build(recipe, vocabulary=source.vocabulary)
     body.spell(tokenizer.tokens())
+    body.languages = source.languages
     if from_scratch:
         body.initialise(seed)
     else:

@@ -112,6 +112,8 @@ def way_of(can: Abilities) -> Way | None:
 
 
 def require_way(can: Abilities, task: str) -> Way:
+    if can.model.languages is not None:
+        raise PlumeError(f"{can.name} has a vector for each language, and is not tuned to write here: {task} needs another family.")
     way = way_of(can)
     if way is None:
         raise PlumeError(

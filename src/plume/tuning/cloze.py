@@ -33,6 +33,7 @@ class Cloze:
     def __init__(self, can: Abilities, template: str, labels: Sequence[str]) -> None:
         self.can, self.way, self.labels = can, way_of(can), len(labels)
         start, end = _cut(template)
+        self.template = SLOT.sub(" ", f"{start} {end}")
         self.spaced = start.endswith(" ")  # the text's first word then carries that space, as in running text
         filled = [_filled(can.tokenizer, start.rstrip(" "), end, label) for label in labels]
         self.patterns = _grouped([self.way.pattern(one, number) for number, one in enumerate(filled)])
@@ -43,21 +44,31 @@ class Cloze:
                 f"The template and its labels leave no room for the text in {longest} tokens: shorten them ('{template[:60]}')."
             )
 
-    def scores(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """[texts, labels] in nats. A text that is too long is cut at its end, the template never."""
+    def scores(self, texts: Sequence[str], *, language: str | None = None) -> NDArray[np.float64]:
+        """[texts, labels] in nats. A text that is too long is cut at its end, the template never. A row has the text's language."""
         cut = self.can.tokenizer.encode_joined([f" {text}" if self.spaced else text for text in texts], words=Words.SPACES)
         begin = cut.token_bounds[:-1]
         end = np.minimum(cut.token_bounds[1:], begin + self.room)
+        spoken = self._languages(texts, language)
         table = np.zeros((len(texts), self.labels))
         for pattern in self.patterns:
             for index in batches_by_length(end - begin, pattern.size):
-                table[np.ix_(index, pattern.labels)] = self._batch(pattern, cut.ids, begin[index], end[index])
+                told = None if spoken is None else spoken[index]
+                table[np.ix_(index, pattern.labels)] = self._batch(pattern, cut.ids, begin[index], end[index], told)
         return table
 
+    def _languages(self, texts: Sequence[str], said: str | None) -> Array | None:
+        """[texts]; of no text, that of the template."""
+        if self.can.model.languages is None:
+            self.can.check_language(said)
+            return None
+        read = [text or self.template for text in texts]
+        return np.array([self.can.language(*one, said) for one in zip(read, self.can.tokenizer.encode(read), strict=True)], np.int64)
+
     @torch.inference_mode()
-    def _batch(self, pattern: Pattern, ids: Array, begin: Array, end: Array) -> NDArray[np.float64]:
+    def _batch(self, pattern: Pattern, ids: Array, begin: Array, end: Array, language: Array | None) -> NDArray[np.float64]:
         """[B, L]"""
-        head, states = self.way.states(pattern, ids, begin, end)
+        head, states = self.way.states(pattern, ids, begin, end, language)
         return _means(head, states, tensor(self.can, pattern.answers)).double().cpu().numpy()
 
 

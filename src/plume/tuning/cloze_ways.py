@@ -74,8 +74,8 @@ class Asked:
     def pattern(self, one: Filled, number: int) -> Pattern:
         raise NotImplementedError
 
-    def states(self, pattern: Pattern, ids: Array, begin: Array, end: Array) -> tuple[HeadModule, Tensor]:
-        """[B, M, D]"""
+    def states(self, pattern: Pattern, ids: Array, begin: Array, end: Array, language: Array | None = None) -> tuple[HeadModule, Tensor]:
+        """[B, M, D] of texts of [B] these languages, where the model tells them apart."""
         raise NotImplementedError
 
     def rows(self, pattern: Pattern, ids: Array, begin: Array, end: Array) -> tuple[Array, Array]:
@@ -94,8 +94,8 @@ class AtMasks(Asked):
         place = one.place + (0 if one.behind else len(self.begin))
         return Pattern(before=before, after=after, place=place, behind=one.behind, labels=np.array([number]), answers=one.answers[None])
 
-    def states(self, pattern: Pattern, ids: Array, begin: Array, end: Array) -> tuple[HeadModule, Tensor]:
-        return at_blanks(self.can, *self.rows(pattern, ids, begin, end), pattern.columns(end - begin))
+    def states(self, pattern: Pattern, ids: Array, begin: Array, end: Array, language: Array | None = None) -> tuple[HeadModule, Tensor]:
+        return at_blanks(self.can, *self.rows(pattern, ids, begin, end), pattern.columns(end - begin), language)
 
 
 class LeftToRight(Asked):
@@ -107,8 +107,10 @@ class LeftToRight(Asked):
         before, after = np.append(self.can.tokenizer.separator, one.before), one.after[: one.place[-1]]
         return Pattern(before=before, after=after, place=one.place - 1, behind=True, labels=np.array([number]), answers=one.answers[None])
 
-    def states(self, pattern: Pattern, ids: Array, begin: Array, end: Array) -> tuple[HeadModule, Tensor]:
-        return left_to_right(self.can, *self.rows(pattern, ids, begin, end), pattern.columns(end - begin))
+    def states(self, pattern: Pattern, ids: Array, begin: Array, end: Array, language: Array | None = None) -> tuple[HeadModule, Tensor]:
+        rows, length = self.rows(pattern, ids, begin, end)
+        segment = None if language is None else np.repeat(language[:, None], rows.shape[1], axis=1)
+        return left_to_right(self.can, rows, length, pattern.columns(end - begin), segment)
 
 
 class Decoded(Asked):
@@ -135,7 +137,7 @@ class Decoded(Asked):
             written=written, repeats=repeats,
         )  # fmt: skip
 
-    def states(self, pattern: Pattern, ids: Array, begin: Array, end: Array) -> tuple[HeadModule, Tensor]:
+    def states(self, pattern: Pattern, ids: Array, begin: Array, end: Array, language: Array | None = None) -> tuple[HeadModule, Tensor]:
         kind = self.can.decoder()
         assert kind is not None and pattern.written is not None, "a decoder writes"
         read, length = self.rows(pattern, ids, begin, end)
@@ -157,7 +159,7 @@ class BehindTheText(Asked):
         place = len(after) - len(one.place) + np.arange(len(one.place))
         return Pattern(before=before, after=after, place=place, behind=True, labels=np.array([number]), answers=one.answers[None])
 
-    def states(self, pattern: Pattern, ids: Array, begin: Array, end: Array) -> tuple[HeadModule, Tensor]:
+    def states(self, pattern: Pattern, ids: Array, begin: Array, end: Array, language: Array | None = None) -> tuple[HeadModule, Tensor]:
         kind = self.can.spans()
         assert kind is not None, "only called for families that write spans"
         rows, length = self.rows(pattern, ids, begin, end)

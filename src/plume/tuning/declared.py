@@ -11,7 +11,7 @@ from plume.core.batch import Order
 from plume.core.errors import PlumeError
 from plume.core.files import read_json, write_json
 from plume.core.part import Part, part_from_json
-from plume.model.checkpoint import TOKENIZER, read_recipe, save_recipe
+from plume.model.checkpoint import TOKENIZER, read_recipe, save_languages, save_recipe, tell_languages
 from plume.static import model as word_models
 from plume.static.reading import WORDS
 from plume.static.vectors import NGrams, WordVectors
@@ -32,6 +32,9 @@ class Declared(Part):
     adaptation: Adaptation
     length: int  # longest row, special tokens included
     order: Order = Order.FULL  # how the body reads
+    language: str | None = (
+        None  # of texts that say too little by themselves, where the body has a vector for each: that of the training texts
+    )
 
 
 def is_tuned(folder: Path) -> bool:
@@ -53,6 +56,7 @@ def save_declaration(folder: Path, declared: Declared, body: Body, tokenizer: To
         word_models.save_words(folder, body.recipe, body.vocabulary_of_words)
     else:
         save_recipe(folder, body.recipe)
+        save_languages(folder, body.languages)
 
 
 def body_of(folder: Path, state: dict[str, Tensor]) -> tuple[Body, Tokenizer]:
@@ -64,6 +68,7 @@ def body_of(folder: Path, state: dict[str, Tensor]) -> tuple[Body, Tokenizer]:
     token = state.get("body.embedding.token.weight")
     body = recipe.assembly.build(recipe, vocabulary=tokenizer.size if token is None else len(token))
     body.spell(tokenizer.tokens())
+    tell_languages(body, folder)
     return body, tokenizer
 
 

@@ -27,9 +27,11 @@ class Entailment:
     entails: int  # among the task's labels
     against: tuple[int, ...]  # contradiction where there is one, else everything else
 
-    def logits(self, tuned: TunedModel, texts: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float64]:
+    def logits(
+        self, tuned: TunedModel, texts: Sequence[str], hypotheses: Sequence[str], *, language: str | None = None
+    ) -> NDArray[np.float64]:
         """[texts, hypotheses, 2] that the text entails it, and that it does not; all pairs in one call."""
-        pairs = [Example(texts=pair) for pair in product(texts, hypotheses)]
+        pairs = list(tuned.told((Example(texts=pair) for pair in product(texts, hypotheses)), language))
         questions, _ = self.task.questions(pairs, tuned.coder())
         table = tuned.table(questions).astype(np.float64)
         rest = np.logaddexp.reduce(table[:, list(self.against)], axis=1)

@@ -143,7 +143,6 @@ def export_tuned(tuned: TunedModel, out: Path, *, task: str | None = None) -> st
             head={name.removeprefix(own): value for name, value in state_of(model).items() if name.startswith(own)},
             labels=chosen.labels,
             tokenizer=_framed(tuned),
-            pairs=isinstance(part, AnswerSpan | Choice) or getattr(chosen, "texts", None) == 2,
         ),
         out,
     )

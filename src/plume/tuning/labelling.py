@@ -18,7 +18,7 @@ from plume.readers.table_choice import Answer
 from plume.readers.table_layout import TableLayout, find_layout
 from plume.readers.tables import read_table
 from plume.tuning.questions import Questions, TokenQuestions, one_each
-from plume.tuning.rows import Coder, Rows, shortened, shortened_pair, whole
+from plume.tuning.rows import Coder, Rows, shortened, shortened_pair
 from plume.tuning.task import Columns, Prediction, Task
 
 _UNEQUAL = 10.0  # times as frequent as the rarest class: then accuracy says little
@@ -52,7 +52,7 @@ class TextTask(Task):
         return example
 
     def questions(self, examples: Sequence[Example], coder: Coder) -> tuple[Questions, Counter[str]]:
-        rows, cut = lay_out_texts([example.texts for example in examples], coder)
+        rows, cut = lay_out_texts(examples, coder)
         known = all(example.answer is not None for example in examples)
         return (
             TokenQuestions(
@@ -112,14 +112,14 @@ def require_known(labels: Sequence[str], found: Iterable[tuple[str, Example]], f
             )
 
 
-def lay_out_texts(texts: Sequence[tuple[str, ...]], coder: Coder) -> tuple[Rows, Counter[str]]:
+def lay_out_texts(examples: Sequence[Example], coder: Coder) -> tuple[Rows, Counter[str]]:
     """A row each, of one text or two, cut where they are too long; and how many were."""
-    counts = sorted({len(row) for row in texts})
+    counts = sorted({len(example.texts) for example in examples})
     if counts not in ([1], [2]):
         raise PlumeError(f"One text each is read, or a pair each, not {' and '.join(map(str, counts))} texts.")
     count = counts[0]
     room = coder.room(count)
-    stretches = [whole(coder.cut([row[place] for row in texts])) for place in range(count)]
+    stretches = coder.texts(examples)
     sizes = np.stack([stretch.end - stretch.begin for stretch in stretches]).sum(0)
     kept = [shortened(stretches[0], room)] if count == 1 else shortened_pair(stretches[0], stretches[1], room)
     cut = sizes > room

@@ -11,6 +11,7 @@ import numpy as np
 from plume.core.errors import PlumeError
 from plume.readers.example import Example, Reading
 from plume.tuning.settings import TaskData
+from plume.tuning.spoken import with_language
 from plume.tuning.task import Columns, Task
 
 _HELD_OUT = 1000  # examples at most, where no dev file is given
@@ -28,17 +29,20 @@ class Prepared:
     dev_file: Path
 
 
-def prepare(data: TaskData, columns: Columns = Columns(), *, seed: int = 0, known: bool = False) -> Prepared:
-    """Read a task's files; its labels and the files' layout are learned on the way, unless they are `known` from a run before."""
+def prepare(data: TaskData, columns: Columns = Columns(), *, seed: int = 0, known: bool = False, language: str | None = None) -> Prepared:
+    """Read a task's files; its labels and the files' layout are learned on the way, unless they are `known` from a run before.
+
+    `language` is that of all texts, if it was said.
+    """
     train_paths, dev_paths = [Path(path) for path in data.train], [Path(path) for path in data.dev]
     task = data.task if known else data.task.fitted(train_paths, columns)
     reading = Reading(file=train_paths[0])
-    train = _read(task, train_paths, reading)
+    train = _read(task, train_paths, reading, language)
     readings, notes = [reading], []
     task = task if known else task.learned(train)
     if dev_paths:
         readings.append(Reading(file=dev_paths[0]))
-        dev = _read(task, dev_paths, readings[-1])
+        dev = _read(task, dev_paths, readings[-1], language)
         task.check(dev, dev_paths[0])
     else:
         train, dev = _split(train, seed)
@@ -50,8 +54,8 @@ def prepare(data: TaskData, columns: Columns = Columns(), *, seed: int = 0, know
     return Prepared(task=task, train=train, dev=dev, readings=readings, notes=notes, dev_file=(dev_paths or train_paths)[0])
 
 
-def _read(task: Task, paths: list[Path], reading: Reading) -> list[Example]:
-    examples = list(task.read(paths, reading, labelled=True))
+def _read(task: Task, paths: list[Path], reading: Reading, language: str | None) -> list[Example]:
+    examples = list(with_language(task.read(paths, reading, labelled=True), language))
     if not examples:
         raise PlumeError(f"{paths[0]} has no usable example: {' '.join(reading.lines()[1:]) or 'it is empty.'}")
     return examples

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plume.core.errors import PlumeError
+from plume.readers.example import Example
 from plume.text.format import Format
+from plume.text.known_languages import Languages
 from plume.text.pieces import Joined, bounds
 from plume.text.tokenizer import Tokenizer
 from plume.text.words import Words
+from plume.tuning.spoken import languages_of, usual_language
 
 Array = NDArray[np.int64]
 
@@ -24,6 +28,16 @@ class Stretch:
     cut: Joined
     begin: Array  # [R] into `cut.ids`
     end: Array  # [R]
+    language: Array | None = None  # [R] where the model has a vector for each
+
+    def of(self, index: Array, begin: Array | None = None, end: Array | None = None) -> Stretch:
+        """Rows of these texts: whole, or from here to there."""
+        return Stretch(
+            cut=self.cut,
+            begin=self.begin[index] if begin is None else begin,
+            end=self.end[index] if end is None else end,
+            language=None if self.language is None else self.language[index],
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,10 +70,23 @@ class Rows:
 
 
 class Coder:
-    """Cuts texts for one model and lays them out in rows of at most `length` tokens. `spells_from`: the first id of words that it spells."""
+    """Cuts texts for one model and lays them out in rows of at most `length` tokens. `spells_from`: the first id of words that it spells.
 
-    def __init__(self, tokenizer: Tokenizer, *, length: int, spells_from: int | None = None, last: bool = False) -> None:
+    `languages` are those that the model has a vector for, and `usual` the one of texts that say too little by themselves.
+    """
+
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        *,
+        length: int,
+        spells_from: int | None = None,
+        last: bool = False,
+        languages: Languages | None = None,
+        usual: str | None = None,
+    ) -> None:
         self.tokenizer, self.length = tokenizer, length
+        self.languages, self.usual = languages, usual
         form = tokenizer.format
         self.single, self.pair, self.segments = _frames(form)
         # The last token has read all, or else the first one stands for the row.
@@ -69,11 +96,33 @@ class Coder:
 
     def fresh(self) -> Coder:
         """The same for other texts, with no words unseen so far."""
-        return Coder(self.tokenizer, length=self.length, spells_from=self._spells_from, last=self.sums_up_last)
+        made = copy(self)
+        made.unseen = {}
+        return made
 
     def cut(self, texts: Sequence[str]) -> Joined:
         cut = self.tokenizer.encode_joined(texts, words=Words.SPACES)
         return cut if self._spells_from is None else replace(cut, ids=self._spelled(cut, "".join(texts), self._spells_from))
+
+    def texts(self, examples: Sequence[Example]) -> list[Stretch]:
+        """The examples' first texts, their second ones …, each from its first token to its last."""
+        cuts = [self.cut([example.texts[place] for example in examples]) for place in range(len(examples[0].texts))]
+        told = self.languages_of(examples, cuts)
+        return [replace(whole(cut), language=None if told is None else told[:, place]) for place, cut in enumerate(cuts)]
+
+    def languages_of(self, examples: Sequence[Example], cuts: Sequence[Joined]) -> Array | None:
+        """[E, T] numbers of the languages of the examples' texts, which are cut already; None: the model reads all alike."""
+        if self.languages is None:
+            return None
+        usual = None if self.usual is None else self.languages.number(self.usual)
+        return np.array(languages_of(examples, cuts, self.languages, usual), np.int64).reshape(len(examples), len(cuts))
+
+    def usual_language(self, examples: Sequence[Example]) -> str | None:
+        """The language that nearly all first texts are in, as far as it can be told."""
+        if self.languages is None:
+            return None
+        found = usual_language(examples, [self.cut([example.texts[0] for example in examples])], self.languages)
+        return None if found is None else self.languages.names[found]
 
     def _spelled(self, cut: Joined, text: str, first: int) -> Array:
         ids = cut.ids.copy()
@@ -99,7 +148,10 @@ class Coder:
         total = int(size.sum())
         tokens, text, place = np.empty(total, np.int64), np.full(total, -1), np.full(total, -1)
         segments = self.segments if len(stretches) == 2 else self.tokenizer.format.single_segments
-        segment = np.zeros(total, np.int64) if any(segments) else None
+        language = stretches[
+            0
+        ].language  # special tokens have that of the text before them, as in training; the first ones have the first's
+        segment = np.zeros(total, np.int64) if any(segments) or language is not None else None
         for column, part in enumerate(parts):
             there = runs(flat_begin[:, column], size[:, column])
             if isinstance(part, int):
@@ -108,7 +160,10 @@ class Coder:
                 number, stretch = part
                 source = runs(stretch.begin, size[:, column])
                 tokens[there], text[there], place[there] = stretch.cut.ids[source], number, source
-            if segment is not None:
+                language = stretch.language
+            if language is not None and segment is not None:
+                segment[there] = np.repeat(language, size[:, column])
+            elif segment is not None:
                 segment[there] = segments[column]
         return Rows(
             tokens=tokens,

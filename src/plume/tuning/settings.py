@@ -37,6 +37,8 @@ class TuneSettings(RunSettings):
     from_scratch: bool = False
     patience: int = 4  # measurements without a better one before the run ends
     metric: str | None = None  # by which the best model is chosen; None: the task's
+    language: str | None = None  # of all texts, where the model has a vector for each; None: of each what its row says, or what is found
+    usual: str | None = None  # of texts that say too little by themselves
 
     def __post_init__(self) -> None:
         if self.accumulate < 1 or self.training.batch % self.accumulate:

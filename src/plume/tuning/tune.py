@@ -38,7 +38,7 @@ from plume.tuning.preparing import Prepared, prepare
 from plume.tuning.questions import QuestionReader, Questions
 from plume.tuning.settings import TaskData, TuneSettings, Wishes, epochs_for, mode_for, training_for
 from plume.tuning.task import Columns, Task
-from plume.tuning.tuned import TunedModel, assemble, coder_for, reading_order
+from plume.tuning.tuned import TunedModel, assemble, coder_for, reading_order, require_languages
 
 _POWER = 0.75  # of a task's size, in how often it gets its turn (BAM, arXiv:1907.04829 §4.1)
 
@@ -61,6 +61,7 @@ def start(
     overrides: Sequence[str] = (),
     budget: str | None = None,
     answer: str | None = None,
+    language: str | None = None,
     quiet: bool = False,
     seed: int = 0,
     **settings: Any,
@@ -70,8 +71,9 @@ def start(
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise PlumeError(f"{folder} exists already. Choose another --out, or go on with that run: plume tune --resume {folder}")
     data = [replace(one, train=_absolute(one.train), dev=_absolute(one.dev)) for one in data]
-    prepared = [prepare(one, columns, seed=seed) for one in data]
+    prepared = [prepare(one, columns, seed=seed, language=language) for one in data]
     body, tokenizer = read_model(model)
+    require_languages(body, language)
     adaptation = adapt(mode_for(body))
     if settings.get("from_scratch") and (adaptation.mode is Mode.ADAPTERS or adaptation.frozen_layers):
         raise PlumeError("From scratch everything has to learn: leave out --mode adapters and --freeze.")
@@ -81,7 +83,8 @@ def start(
     for assignment in overrides:
         training = training.override(assignment)
     epochs = epochs_for(examples) if wishes.epochs is None else wishes.epochs
-    coder = coder_for(body, tokenizer, length=training.length)
+    usual = coder_for(body, tokenizer, length=training.length).usual_language([example for one in prepared for example in one.train])
+    coder = coder_for(body, tokenizer, length=training.length, usual=usual)
     rows = [len(one.task.questions(one.train, coder.fresh())[0]) for one in prepared]  # windows of long texts are rows of their own
     steps = max(1, round(epochs * sum(-(-count // training.batch) for count in rows)))
     made = TuneSettings(
@@ -91,6 +94,8 @@ def start(
         training=training,
         budget=Budget(unit="steps", amount=steps) if budget is None else Budget.parse(budget),
         seed=seed,
+        language=language,
+        usual=usual,
         **({"measurements": min(max(round(epochs), 5), 10)} | settings),
     )
     return run_prepared(made, prepared, folder, quiet=quiet)
@@ -105,7 +110,7 @@ def resume(folder: Path, *, quiet: bool = False) -> Tuned:
         raise PlumeError(f"{folder} is no tuning run: go on with it by 'plume pretrain --resume {folder}'.")
     if (folder / DATA).exists() and read_json(folder / DATA, "what the run was fed") != _fingerprint(settings):
         raise PlumeError(f"The files that {folder} was tuned on have changed: restore them, or start a new run.")
-    prepared = [prepare(one, seed=settings.seed, known=True) for one in settings.data]
+    prepared = [prepare(one, seed=settings.seed, known=True, language=settings.language) for one in settings.data]
     return run_prepared(settings, prepared, folder, quiet=quiet, fresh=False)
 
 
@@ -135,6 +140,7 @@ def run_prepared(settings: TuneSettings, prepared: list[Prepared], folder: Path,
         adaptation=settings.adaptation,
         length=settings.training.length,
         order=reading_order(body, tokenizer),
+        language=settings.usual,
     )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)  # for what has its own way to begin: recurrent layers, adapters

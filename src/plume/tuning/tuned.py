@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from plume.tuning.decoder_rows import decoder_start, through_decoder
 from plume.tuning.network import Body, TaskModel
 from plume.tuning.questions import Floats, Questions, in_reading_order, inference_batches
 from plume.tuning.rows import Coder
+from plume.tuning.spoken import with_language
 from plume.tuning.task import Prediction, Task
 from plume.tuning.written import TextQuestions, WrittenTask
 
@@ -77,20 +78,28 @@ class TunedModel:
             raise PlumeError(f"This model was not tuned for '{name}': {suggest(name, known)}.")
         return known[name]
 
-    def predict(self, items: Any, *, task: str | None = None) -> list[Prediction]:
-        """One answer for each item: a text, a pair, or what the task reads (a dict for questions and choices)."""
+    def predict(self, items: Any, *, task: str | None = None, language: str | None = None) -> list[Prediction]:
+        """One answer for each item: a text, a pair, or what the task reads (a dict for questions and choices).
+
+        `language` is for families with a vector for each (XLM): "en", or "en,de" for pairs of both; found for each text if it is not said.
+        """
         asked = self.task(task)
         if not isinstance(items, str | dict | Iterable):
             raise PlumeError(f"{asked.called}: give a text or a list of what the task reads, not {items!r}.")
         listed = [items] if isinstance(items, str | dict) else list(items)
-        return self.answers(asked, [asked.example(item) for item in listed])[0]
+        return self.answers(asked, list(self.told((asked.example(item) for item in listed), language)))[0]
 
-    def evaluate(self, data: str | Path | Sequence[str | Path], *, task: str | None = None) -> Measured:
+    def told(self, examples: Iterable[Example], language: str | None) -> Iterator[Example]:
+        """The examples in the language that was said, if one was."""
+        require_languages(self.model.body, language)
+        return with_language(examples, language)
+
+    def evaluate(self, data: str | Path | Sequence[str | Path], *, task: str | None = None, language: str | None = None) -> Measured:
         """Measure on a labelled file."""
         asked = self.task(task)
         paths = [Path(path) for path in ([data] if isinstance(data, str | Path) else data)]
         reading = Reading(file=paths[0])
-        examples = list(asked.read(paths, reading, labelled=True))
+        examples = list(self.told(asked.read(paths, reading, labelled=True), language))
         if not examples:
             raise PlumeError(f"{paths[0]} has no usable example. {' '.join(reading.lines()[1:])}")
         return self.measure(asked, examples, reading)
@@ -121,7 +130,7 @@ class TunedModel:
         return mark_cut(task.answers(self.table(questions), questions, examples), questions), notes
 
     def coder(self) -> Coder:
-        return coder_for(self.model.body, self.tokenizer, length=self.declared.length)
+        return coder_for(self.model.body, self.tokenizer, length=self.declared.length, usual=self.declared.language)
 
     @torch.inference_mode()
     def table(self, questions: Questions) -> Floats:
@@ -179,9 +188,20 @@ def assemble(body: Body, declared: Declared, *, from_scratch: bool = False) -> T
     return TaskModel(body, heads, declared.adaptation, writing, from_scratch=from_scratch)
 
 
-def coder_for(body: Body, tokenizer: Tokenizer, *, length: int) -> Coder:
+def coder_for(body: Body, tokenizer: Tokenizer, *, length: int, usual: str | None = None) -> Coder:
     last = isinstance(body, EncoderDecoderModel)  # the decoder has then read all
-    return Coder(tokenizer, length=length, spells_from=body.vocabulary if body.spells else None, last=last)
+    spells_from = body.vocabulary if body.spells else None
+    return Coder(tokenizer, length=length, spells_from=spells_from, last=last, languages=body.languages, usual=usual)
+
+
+def require_languages(body: Body, said: str | None) -> None:
+    """A language can be said only where the model knows languages, and this one."""
+    if said is None:
+        return
+    if body.languages is None:
+        raise PlumeError(f"{body.recipe.name} reads texts of all languages alike: leave out --language.")
+    for language in said.split(","):
+        body.languages.number(language)
 
 
 def finished(batch: Batch, questions: Questions, body: Body, order: Order) -> Batch:

@@ -20,6 +20,7 @@ class WordBody(nn.Module):
     """Token ids are those of the word tokeniser; a word without a vector has none (zeros), or for fastText one from its n-grams."""
 
     pooler = None
+    languages = None
 
     def __init__(self, vectors: WordVectors, *, recipe: StaticRecipe, tokenizer: Tokenizer) -> None:
         super().__init__()

@@ -31,6 +31,7 @@ class FoundWords:
     bounds: Array  # [E + 1] by example
     start: Array  # [W] in characters of all texts put together
     end: Array  # [W]
+    language: Array | None = None  # [E] where the model has a vector for each
 
 
 def find_words(examples: Sequence[Example], coder: Coder, *, characters: bool = False) -> FoundWords:
@@ -53,7 +54,8 @@ def find_words(examples: Sequence[Example], coder: Coder, *, characters: bool = 
     cut = _cut_at(np.flatnonzero(edge), text, size, coder) if edge.any() else coder.cut(texts)
     if not own:
         sizes, start, end = _own_words(cut, np.flatnonzero(inked))
-    return FoundWords(cut=cut, bounds=sizes, start=start, end=end)
+    told = coder.languages_of(examples, [cut])
+    return FoundWords(cut=cut, bounds=sizes, start=start, end=end, language=None if told is None else told[:, 0])
 
 
 def _files_words(examples: Sequence[Example], size: Array) -> tuple[Array, Array, Array]:

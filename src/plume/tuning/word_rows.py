@@ -44,7 +44,8 @@ def ask_words(name: str, words: FoundWords, coder: Coder, *, together: bool = Fa
     base = np.repeat(cut.character_bounds[:-1], np.diff(words.bounds))
     asked = token >= 0
     begin, finish, owner, groups = _windows(cut, coder.room(1))
-    rows = coder.lay_out(Stretch(cut=cut, begin=begin, end=finish))
+    language = None if words.language is None else np.repeat(words.language, np.diff(groups))
+    rows = coder.lay_out(Stretch(cut=cut, begin=begin, end=finish, language=language))
     row = owner[token[asked]]
     before = coder.single.index("A")  # special tokens in front of the text
     line = np.full(len(token), -1)

@@ -52,8 +52,8 @@ def test_a_pair_among_texts_is_not_cut_in_half(miniature: Any, tokenizer_for: An
     coder = Coder(tokenizer_for(miniature("bert")), length=32)
     for texts in ([("a",), ("the cat", "the bird")], [("the cat", "the bird"), ("a",)], [("a", "b", "c")], [()]):
         with pytest.raises(PlumeError, match="One text each is read, or a pair each"):
-            lay_out_texts(texts, coder)
-    assert len(lay_out_texts([("a", "b"), ("the cat", "the bird")], coder)[0]) == 2
+            lay_out_texts([Example(texts=row) for row in texts], coder)
+    assert len(lay_out_texts([Example(texts=row) for row in (("a", "b"), ("the cat", "the bird"))], coder)[0]) == 2
 
 
 @pytest.mark.parametrize(("threshold", "answer"), [(0.0, ""), (0.9, ""), (1.1, "the cat")])

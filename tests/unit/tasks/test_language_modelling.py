@@ -130,9 +130,9 @@ def test_half_a_window_at_least_is_read_before_a_token(language_model: Any) -> N
     seen = []
     plain = perplexity.left_to_right
 
-    def spy(can: Any, tokens: Any, length: Any, read: Any) -> Any:
+    def spy(can: Any, tokens: Any, length: Any, read: Any, segment: Any) -> Any:
         seen.append((tokens, length, read))
-        return plain(can, tokens, length, read)
+        return plain(can, tokens, length, read, segment)
 
     with pytest.MonkeyPatch.context() as patch, torch.inference_mode():
         patch.setattr(perplexity, "left_to_right", spy)
@@ -169,7 +169,7 @@ def test_filling_accuracy_is_that_of_a_slow_loop(language_model: Any, text: Any,
         for place in range(first, first + len(ids)):
             shown = [*frame[:place], can.mask, *frame[place + 1 :]]
             with torch.inference_mode():
-                scores = _at_masks(can, shown, [place])[0].log_softmax(-1)
+                scores = _at_masks(can, shown, [place], can.segment_tensor(shown, None))[0].log_softmax(-1)
             total -= float(scores[frame[place]])
             places.append(int((scores > scores[frame[place]]).sum()))
     assert found["loss"] == pytest.approx(total / len(places), rel=1e-9)
@@ -181,7 +181,7 @@ def test_filling_accuracy_is_that_of_a_slow_loop(language_model: Any, text: Any,
 
 def test_the_window_lies_around_the_token_inside_its_document(store_of: Any) -> None:
     store = store_of([[3, 4], [2], [30, 25]])
-    place, begin, end = _around(store, room=10)
+    place, begin, end, _ = _around(store, room=10)
     assert len(place) == 64  # no separator
     first = np.where(place < 7, 0, np.where(place < 10, 8, 11))
     last = np.where(place < 7, 7, np.where(place < 10, 10, 66))

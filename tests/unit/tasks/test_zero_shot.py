@@ -71,7 +71,7 @@ def by_masks(can: Abilities, said: str, label: str) -> float:
     frame = can.frame([*before, *[-1] * len(own), *after])
     places = [place for place, token in enumerate(frame) if token == -1]
     shown = [can.mask if token == -1 else token for token in frame]
-    logits = _at_masks(can, shown, places).log_softmax(-1)
+    logits = _at_masks(can, shown, places, can.segment_tensor(shown, None)).log_softmax(-1)
     return float(torch.stack([logits[place, token] for place, token in enumerate(own)]).mean())
 
 
