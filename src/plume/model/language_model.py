@@ -60,7 +60,7 @@ class LanguageModel:
         self, texts: str | Sequence[str], *, pooling: Pooling | str | None = None, layer: int = -1, batch: int = 32
     ) -> NDArray[np.float32]:
         """[N, D] one vector a text, from the given layer (-1 the last, 0 the embeddings); pooled as the family is meant to be, if not said."""
-        pool = self.model.pooling if pooling is None else _pooling(pooling)
+        asked = None if pooling is None else _pooling(pooling)
         texts = _texts(texts)
         depth = self.recipe.network.depth
         if not -depth - 1 <= layer <= depth:
@@ -68,8 +68,9 @@ class LanguageModel:
         found: dict[int, NDArray[np.float32]] = {}
         for rows, made in self._batches(texts, batch):
             encoded = self.model.encode(made, keep_layers=True)
-            pooled = pool(encoded.layers[layer], self._lengths(made)).float().cpu().numpy()
-            found |= dict(zip(rows.tolist(), pooled, strict=True))
+            length = self._lengths(made)
+            pooled = self.model.pool(encoded, layer, length) if asked is None else asked(encoded.layers[layer], length)
+            found |= dict(zip(rows.tolist(), pooled.float().cpu().numpy(), strict=True))
         return np.stack([found[row] for row in range(len(texts))]) if texts else np.zeros((0, self.model.width), np.float32)
 
     def hidden(self, texts: str | Sequence[str], *, attention: bool = False) -> list[Hidden]:
