@@ -109,14 +109,18 @@ class LanguageModel:
         top_p: float = 1.0,
         greedy: bool = False,
         beams: int = 1,
+        repetition_penalty: float = 1.0,
         seed: int = 0,
         code: str | None = None,
     ) -> str:
         """The prompt and what the model writes after it; of a model that writes a new text (a translation, a summary), that text alone.
 
-        `greedy` takes the likeliest token each time, `beams` searches wider. `code` is a control code (CTRL).
+        `greedy` takes the likeliest token each time, `beams` searches wider; a `repetition_penalty` above 1 (CTRL's paper: 1.2) makes tokens
+        that stand in the text already less likely. `code` is a control code (CTRL).
         """
-        sampling = Sampling(temperature=temperature, top_k=top_k, top_p=top_p, greedy=greedy, beams=beams, seed=seed)
+        sampling = Sampling(
+            temperature=temperature, top_k=top_k, top_p=top_p, greedy=greedy, beams=beams, repetition_penalty=repetition_penalty, seed=seed
+        )
         return continuation(self.abilities, prompt, room=max_tokens, sampling=sampling, code=code)
 
     @torch.inference_mode()
