@@ -12,16 +12,18 @@ import torch
 from plume.core.batch import Batch, Order, Target
 from plume.core.errors import PlumeError
 from plume.core.part import replace as with_parts
+from plume.data.layout import Blocks
 from plume.data.loader import Cursor
 from plume.data.streams import Streams
 from plume.heads.cnn_softmax import CNNSoftmax
-from plume.model.assembly import AttentionalDecoder, NeighbourDecoders, OneNetwork
+from plume.model.assembly import AttentionalDecoder, BothWays, NeighbourDecoders, OneNetwork
 from plume.model.bilm import BiLM
 from plume.model.language_model import LanguageModel
 from plume.nn.characters import CharacterCNN
 from plume.nn.positions.learned import Learned
 from plume.nn.recurrent_layer import Cell
 from plume.objectives.bidirectional_lm import bidirectional_lm
+from plume.objectives.causal_lm import causal_lm
 from plume.objectives.masked_lm import masked_lm
 from plume.recipes import _catalog as catalog
 
@@ -48,6 +50,7 @@ def moved(states: torch.Tensor) -> torch.Tensor:
         ("elmo", Order.CAUSAL, LEFT),
         ("elmo", Order.FULL, ALL),
         ("cove", Order.FULL, ALL),
+        ("deepmoji", Order.FULL, ALL),
         ("skip-thought", Order.FULL, LEFT),
     ],
 )
@@ -205,6 +208,7 @@ def test_a_row_of_one_token_has_no_change_to_punish(miniature: Any, built: Any) 
         ("cove", {"network": {"cell": Cell.GRU}}, "LSTM layers of one width"),
         ("cove", {"network": {"projection": 32}}, "LSTM layers of one width"),
         ("elmo", {"training": {"batch": 7}}, "7 rows are no pairs; set training.batch to an even number"),
+        ("deepmoji", {"network": {"residual": True}}, "read both ways have one width, no residual"),
     ],
 )
 def test_parts_that_do_not_fit_are_refused(family: str, change: dict[str, Any], reason: str) -> None:
@@ -213,7 +217,7 @@ def test_parts_that_do_not_fit_are_refused(family: str, change: dict[str, Any], 
         with_parts(recipe, **{part: with_parts(getattr(recipe, part), **values) for part, values in change.items()})
 
 
-@pytest.mark.parametrize(("family", "assembly"), [("bert", NeighbourDecoders()), ("t5", AttentionalDecoder())])
+@pytest.mark.parametrize(("family", "assembly"), [("bert", NeighbourDecoders()), ("t5", AttentionalDecoder()), ("bert", BothWays())])
 def test_recurrent_assemblies_need_a_recurrent_network(family: str, assembly: Any) -> None:
     with pytest.raises(PlumeError, match="made of recurrent networks"):
         with_parts(catalog.recipe(f"{family}/tiny"), assembly=assembly)
@@ -239,6 +243,11 @@ def test_dropout_is_a_share() -> None:
 def test_what_a_recurrent_recipe_cannot_be(change: dict[str, Any], reason: str) -> None:
     with pytest.raises(PlumeError, match=reason):
         with_parts(catalog.recipe("elmo/tiny"), **change)
+
+
+def test_what_reads_both_ways_predicts_no_next_token() -> None:
+    with pytest.raises(PlumeError, match="causal_lm must not see what it predicts, and BothWays reads from both ends"):
+        with_parts(catalog.recipe("deepmoji/tiny"), layout=Blocks(), objectives=(causal_lm(),))
 
 
 def test_a_transformer_has_no_second_direction() -> None:

@@ -20,7 +20,7 @@ from plume.recipes import _catalog as catalog
 TOLERANCE = 1e-9
 VOCABULARY, TIME = 60, 12
 LENGTHS = [9, 12, 5]
-FAMILIES = ["spanbert", "ernie", "structbert", "unilm", "deepmoji", "xlm"]
+FAMILIES = ["spanbert", "ernie", "structbert", "unilm", "xlm"]
 every_family = pytest.mark.parametrize("family", FAMILIES)
 padded_or_not = pytest.mark.parametrize("padded", [False, True])
 
@@ -77,7 +77,7 @@ def inputs(family: str, padded: bool) -> tuple[Batch, dict[str, Tensor]]:
     tokens = torch.randint(5, VOCABULARY, (3, TIME), generator=generator)
     length = torch.tensor(LENGTHS if padded else [TIME] * 3)
     inside = (torch.arange(TIME) < length[:, None]).long()
-    segment = torch.randint(0, {"unilm": 6, "deepmoji": 1}.get(family, 2), (3, TIME), generator=generator)
+    segment = torch.randint(0, 6 if family == "unilm" else 2, (3, TIME), generator=generator)
     theirs = {"input_ids": tokens, "attention_mask": inside, "langs" if family == "xlm" else "token_type_ids": segment}
     batch = Batch(tokens=tokens, length=length if padded else None, segment=segment)
     if family == "xlm":  # a sentence and its translation: positions begin again
@@ -107,7 +107,7 @@ def test_hidden_states_and_attention(family: str, padded: bool) -> None:
 
 
 @padded_or_not
-@pytest.mark.parametrize("family", [name for name in FAMILIES if name != "deepmoji"])  # whose head BERT has not
+@pytest.mark.parametrize("family", FAMILIES)
 def test_loss_and_gradients(family: str, padded: bool) -> None:
     """Of the heads that transformers has."""
     model, theirs = matched(family)

@@ -19,6 +19,9 @@ def run(
     top_p: Annotated[float, typer.Option(help="Choose among the likeliest that make up this mass.")] = 1.0,
     greedy: Annotated[bool, typer.Option("--greedy", help="Always take the likeliest token.")] = False,
     beams: Annotated[int, typer.Option(help="Beam search with so many beams.")] = 1,
+    repetition_penalty: Annotated[
+        float, typer.Option(help="Above 1, tokens that stand in the text already are less likely; 1.2 is CTRL's. 1: none.")
+    ] = 1.0,
     samples: Annotated[int, typer.Option(help="Write so many texts.")] = 1,
     seed: Annotated[int, typer.Option(help="The same seed writes the same text.")] = 0,
     source: Annotated[
@@ -41,6 +44,7 @@ def run(
                 top_p=top_p,
                 greedy=greedy,
                 beams=beams,
+                repetition_penalty=repetition_penalty,
                 seed=seed + number,
                 code=code,
                 source=source,

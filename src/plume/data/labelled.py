@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plume.core.errors import PlumeError
+from plume.core.part import replace
 from plume.data.corpus import CorpusKind
 from plume.data.layout import Layout, PairLabel, Plan
 from plume.data.stretches import Offsets
@@ -19,10 +21,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class LabelledDocuments(Layout):
-    """One text a row, cut at its end if it is too long; its label is asked for (DeepMoji, arXiv:1708.00524, §3)."""
+    """One text a row, cut at its end if it is too long; its label is asked for (DeepMoji, arXiv:1708.00524, §3).
+
+    Balanced, an epoch holds every label as often as the most frequent one: the texts of the others are repeated, all equally often, and
+    those that are wanted once more are drawn anew each epoch. (The authors: https://github.com/bfelbo/DeepMoji/issues/22.)
+    """
 
     label: PairLabel | None = PairLabel.DOCUMENT
     made_from: CorpusKind = CorpusKind.EMOJI  # or TEXT, with labels in the corpus
+    balanced: bool = False
+
+    def as_it_is(self) -> LabelledDocuments:
+        return replace(self, balanced=False)
 
     @property
     def corpus(self) -> CorpusKind:
@@ -36,7 +46,11 @@ class LabelledDocuments(Layout):
 
     def plan(self, store: Store, *, room: int, rows: int = 1, generator: np.random.Generator) -> Plan:
         start, end = _documents(store)
-        return Plan(start=start[:, None], end=np.minimum(end, start + room)[:, None], label=np.asarray(store.document_label, np.int64))
+        label = np.asarray(store.document_label, np.int64)
+        if self.balanced:
+            chosen = _balanced(label, generator)
+            start, end, label = start[chosen], end[chosen], label[chosen]
+        return Plan(start=start[:, None], end=np.minimum(end, start + room)[:, None], label=label)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +90,16 @@ def _documents(store: Store) -> tuple[Offsets, Offsets]:
     """Where the text of each document begins and ends."""
     first = np.asarray(store.document_start)
     return np.asarray(store.sentence_start)[first[:-1]], np.asarray(store.sentence_end)[first[1:] - 1]
+
+
+def _balanced(label: NDArray[np.int64], generator: np.random.Generator) -> NDArray[np.int64]:
+    """Which documents an epoch takes, so that each label comes as often as the most frequent one."""
+    most = int(np.bincount(label).max())
+    chosen = []
+    for one in np.unique(label):
+        own = np.flatnonzero(label == one)
+        chosen += [np.repeat(own, most // len(own)), generator.choice(own, most % len(own), replace=False)]
+    return np.concatenate(chosen)
 
 
 def _require_labels(store: Store) -> None:

@@ -95,6 +95,10 @@ class Layout(Part):
         """What the rows are made from."""
         return CorpusKind.TEXT
 
+    def as_it_is(self) -> Layout:
+        """For measuring: rows as the text has them, where training repeats some."""
+        return self
+
     def check(self, store: Store, *, room: int) -> str | None:
         """Raise if the training text cannot serve; if it serves badly, a sentence that says so."""
         return None

@@ -34,11 +34,14 @@ class AttentionClassificationModule(HeadModule):
         self.dropout = Dropout(part.dropout)
         self.output = nn.Linear(dims.width, part.classes)
 
+    def weights(self, rows: Tensor, length: Tensor) -> Tensor:
+        """[N, T] of each token, from [N, T, D] states and [N] lengths; they sum to 1, and padding has none."""
+        outside = torch.arange(rows.shape[1], device=rows.device) >= length[:, None]
+        return (rows * self.attention.weight[0]).sum(-1).masked_fill(outside, float("-inf")).softmax(-1)
+
     def pool(self, rows: Tensor, length: Tensor) -> Tensor:
         """[N, T, D] states and [N] lengths to [N, D]."""
-        outside = torch.arange(rows.shape[1], device=rows.device) >= length[:, None]
-        weight = (rows * self.attention.weight[0]).sum(-1).masked_fill(outside, float("-inf")).softmax(-1)
-        return (weight[..., None] * rows).sum(1)
+        return (self.weights(rows, length)[..., None] * rows).sum(1)
 
     def logits(self, hidden: Tensor) -> Tensor:
         """[..., D] averaged states to [..., classes]."""

@@ -68,6 +68,10 @@ class CopyingModule(HeadModule):
     def next_scores(self, encoded: Encoded) -> Tensor:
         return self.log_probabilities(replace(encoded, last=encoded.last[:, -1:]))[:, 0]
 
+    def raw_scores(self, encoded: Encoded) -> Tensor:
+        """A mixture of two distributions has no scores before a softmax."""
+        return self.next_scores(encoded)
+
     def loss(self, encoded: Encoded, target: Target) -> Loss:
         assert encoded.source is not None, "only a decoder's batch has a source"
         asked = target.index if target.slot is None else target.slot

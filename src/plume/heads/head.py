@@ -58,7 +58,11 @@ class HeadModule(nn.Module):
 
     def next_scores(self, encoded: Encoded) -> Tensor:
         """[B, V] log-probabilities at the last position, for generation."""
-        return precise(self.logits(encoded.last[:, -1])).log_softmax(-1)
+        return self.raw_scores(encoded).log_softmax(-1)
+
+    def raw_scores(self, encoded: Encoded) -> Tensor:
+        """[B, V] the same before their softmax."""
+        return precise(self.logits(encoded.last[:, -1]))
 
 
 @dataclass(frozen=True, kw_only=True)

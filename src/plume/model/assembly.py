@@ -45,6 +45,11 @@ class Assembly(Part):
         return 1
 
     @property
+    def both_ways(self) -> bool:
+        """Does one network see both sides of every token although it is recurrent?"""
+        return False
+
+    @property
     def recurs(self) -> bool:
         """Is it made of recurrent networks only?"""
         return False
@@ -124,6 +129,30 @@ class TwoDirections(Assembly):
         from plume.model.bilm import BiLM
 
         return BiLM(recipe, vocabulary=vocabulary)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BothWays(Assembly):
+    """DeepMoji (arXiv:1708.00524 §3.2): recurrent layers that read both ways; heads see every layer's output and the token vectors, joined."""
+
+    penalty: float = 0.0  # on the squared token vectors, in training
+
+    @property
+    def both_ways(self) -> bool:
+        return True
+
+    @property
+    def recurs(self) -> bool:
+        return True
+
+    def misfits(self, network: Recurrent) -> list[str]:
+        odd = network.residual or network.output or network.locked
+        return ["layers that read both ways have one width, no residual and no locked dropout."] if odd else []
+
+    def build(self, recipe: Recipe, *, vocabulary: int) -> Model:
+        from plume.model.both_ways import BothWaysModel
+
+        return BothWaysModel(recipe, vocabulary=vocabulary, penalty=self.penalty)
 
 
 @dataclass(frozen=True, kw_only=True)

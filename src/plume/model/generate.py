@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from plume.core.batch import Encoded
 from plume.core.errors import PlumeError
+from plume.heads.head import HeadModule
 from plume.model.writers import Writer
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sampling:
-    """How the next token is chosen. `top_k` 0 and `top_p` 1 leave the distribution whole."""
+    """How the next token is chosen. `top_k` 0 and `top_p` 1 leave the distribution whole, a `repetition_penalty` of 1 all tokens alike."""
 
     temperature: float = 1.0
+    repetition_penalty: float = 1.0
     top_k: int = 0
     top_p: float = 1.0
     greedy: bool = False
@@ -27,6 +31,24 @@ class Sampling:
             raise PlumeError(f"A temperature of {self.temperature} cannot be sampled at; use --greedy for the likeliest token.")
         if not 0 < self.top_p <= 1 or self.top_k < 0 or self.beams < 1:
             raise PlumeError("top_p lies above 0 and up to 1, top_k is 0 or more, beams 1 or more.")
+        if self.repetition_penalty <= 0:
+            raise PlumeError(f"A repetition penalty of {self.repetition_penalty} is none: give 1 for no penalty, 1.2 as CTRL's paper does.")
+
+    def penalised(self, scores: Tensor, seen: Sequence[Sequence[int]]) -> Tensor:
+        """[B, V] scores, lower for tokens that each row has seen (CTRL, arXiv:1909.05858 §4.1).
+
+        The paper divides them by θ, whatever their sign; a negative one would gain by that, so it is multiplied, as transformers does.
+
+        >>> Sampling(repetition_penalty=2.0).penalised(torch.tensor([[4.0, -4.0, 1.0]]), [[0, 1, 0]]).tolist()
+        [[2.0, -8.0, 1.0]]
+        """
+        if self.repetition_penalty == 1:
+            return scores
+        lower = torch.where(scores < 0, scores * self.repetition_penalty, scores / self.repetition_penalty)
+        found = torch.zeros_like(scores, dtype=torch.bool)
+        for row, tokens in enumerate(seen):
+            found[row, list(tokens)] = True
+        return torch.where(found, lower, scores)
 
     def narrow(self, scores: Tensor) -> Tensor:
         """[..., V] scores with the tokens outside top-k and the top-p nucleus (arXiv:1904.09751) at -inf."""
@@ -48,19 +70,33 @@ class Written:
     tokens: tuple[int, ...]
 
 
+class Unnormalised(HeadModule):
+    """A head whose scores stay as they are: a penalty is a factor, so it matters where their zero lies."""
+
+    def __init__(self, head: HeadModule) -> None:
+        super().__init__()
+        self.head = head
+
+    def next_scores(self, encoded: Encoded) -> Tensor:
+        return self.head.raw_scores(encoded)
+
+
 @torch.inference_mode()
-def write(writer: Writer, *, room: int, stop: int, sampling: Sampling) -> list[int]:
-    """At most `room` tokens, up to but without `stop`."""
+def write(writer: Writer, *, room: int, stop: int, sampling: Sampling, before: Sequence[int] = ()) -> list[int]:
+    """At most `room` tokens, up to but without `stop`; `before` is the text that they follow, whose words count as said already."""
     if sampling.beams > 1:
-        return list(beam_search(writer, room=room, stop=stop, beams=sampling.beams)[0].tokens)
+        return list(beam_search(writer, room=room, stop=stop, beams=sampling.beams, sampling=sampling, before=before)[0].tokens)
+    if sampling.repetition_penalty != 1:
+        writer.head = Unnormalised(writer.head)
     generator = torch.Generator(device=writer.device).manual_seed(sampling.seed)
     written: list[int] = []
     scores = writer.first()
     while len(written) < room:
+        (scores,) = sampling.penalised(scores, [[*before, *written]])
         if sampling.greedy:
-            token = int(scores[0].argmax())
+            token = int(scores.argmax())
         else:
-            token = int(torch.multinomial(sampling.narrow(scores[0]).softmax(-1), 1, generator=generator))
+            token = int(torch.multinomial(sampling.narrow(scores).softmax(-1), 1, generator=generator))
         if token == stop:
             break
         written.append(token)
@@ -70,14 +106,20 @@ def write(writer: Writer, *, room: int, stop: int, sampling: Sampling) -> list[i
 
 
 @torch.inference_mode()
-def beam_search(writer: Writer, *, room: int, stop: int, beams: int, least: int = 0) -> list[Written]:
-    """The likeliest ways to go on that were found, best first; finished ones wait while the others go on. None stops before `least` tokens."""
+def beam_search(
+    writer: Writer, *, room: int, stop: int, beams: int, least: int = 0, sampling: Sampling = Sampling(), before: Sequence[int] = ()
+) -> list[Written]:
+    """The likeliest ways to go on that were found, best first; finished ones wait while the others go on. None stops before `least` tokens.
+
+    Of `sampling` only the penalty counts, which then is on log-probabilities (as in transformers).
+    """
     scores = writer.first()
     vocabulary = scores.shape[-1]
     total = torch.zeros(1, device=writer.device)
     written: list[tuple[int, ...]] = [()]
     finished: list[Written] = []
     for _ in range(room):
+        scores = sampling.penalised(scores, [[*before, *text] for text in written])
         candidates = (total[:, None] + scores).flatten()
         best = candidates.topk(min(2 * beams, len(candidates)))
         rows: list[int] = []

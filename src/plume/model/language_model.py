@@ -77,7 +77,7 @@ class LanguageModel:
 
         `language` is for families with a vector for each (XLM): of all texts, or a list with one a text; None: found for each.
         """
-        pool = self.model.pooling if pooling is None else _pooling(pooling)
+        asked = None if pooling is None else _pooling(pooling)
         texts = _texts(texts)
         depth = self.recipe.network.depth
         if not -depth - 1 <= layer <= depth:
@@ -85,8 +85,9 @@ class LanguageModel:
         found: dict[int, NDArray[np.float32]] = {}
         for rows, made in self._batches(texts, batch, language):
             encoded = self.model.encode(made, keep_layers=True)
-            pooled = pool(encoded.layers[layer], self._lengths(made)).float().cpu().numpy()
-            found |= dict(zip(rows.tolist(), pooled, strict=True))
+            length = self._lengths(made)
+            pooled = self.model.pool(encoded, layer, length) if asked is None else asked(encoded.layers[layer], length)
+            found |= dict(zip(rows.tolist(), pooled.float().cpu().numpy(), strict=True))
         return np.stack([found[row] for row in range(len(texts))]) if texts else np.zeros((0, self.model.width), np.float32)
 
     def hidden(self, texts: str | Sequence[str], *, attention: bool = False, language: Said | Sequence[Said] = None) -> list[Hidden]:
@@ -128,6 +129,7 @@ class LanguageModel:
         top_p: float = 1.0,
         greedy: bool = False,
         beams: int = 1,
+        repetition_penalty: float = 1.0,
         seed: int = 0,
         code: str | None = None,
         language: Said = None,
@@ -137,10 +139,12 @@ class LanguageModel:
         With `source` it writes an answer to that text, and the prompt is how the answer begins (encoder–decoders, UniLM). MASS without one writes
         as much as it read, for so it was trained.
 
-        `greedy` takes the likeliest token each time, `beams` searches wider. `code` is a control code (CTRL).
-        `language` is for families with a vector for each.
+        `greedy` takes the likeliest token each time, `beams` searches wider; a `repetition_penalty` above 1 (CTRL's paper: 1.2) makes tokens
+        that stand in the text already less likely. `code` is a control code (CTRL), `language` for families with a vector for each.
         """
-        sampling = Sampling(temperature=temperature, top_k=top_k, top_p=top_p, greedy=greedy, beams=beams, seed=seed)
+        sampling = Sampling(
+            temperature=temperature, top_k=top_k, top_p=top_p, greedy=greedy, beams=beams, repetition_penalty=repetition_penalty, seed=seed
+        )
         return continuation(self.abilities, prompt, room=max_tokens, sampling=sampling, code=code, source=source, language=language)
 
     @torch.inference_mode()

@@ -123,6 +123,10 @@ class Model(Trainable):
         self._remember(batch, encoded, memory)
         return encoded
 
+    def pool(self, encoded: Encoded, layer: int, length: Tensor) -> Tensor:
+        """[B, D] one vector a text, as the family is meant to make it, from a layer that was kept."""
+        return self.pooling(encoded.layers[layer], length)
+
     def token_states(self, batch: Batch) -> Encoded:
         """What the head that predicts tokens reads: here the one network's output."""
         return self.encode(batch)

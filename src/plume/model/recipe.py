@@ -212,7 +212,10 @@ class Recipe(Part):
         if self.memory is not None:
             found.append("a recurrent network carries its state on by itself; leave memory out.")
         for kind in self.kinds:
-            if not kind.noise.target.decoder and (kind.noise.order is not Order.CAUSAL or kind.noise.corrupt.shows_mask):
+            if self.assembly.both_ways:
+                if kind.noise.order is not Order.FULL or kind.noise.target.decoder:
+                    found.append(f"{kind.name} must not see what it predicts, and {type(self.assembly).__name__} reads from both ends.")
+            elif not kind.noise.target.decoder and (kind.noise.order is not Order.CAUSAL or kind.noise.corrupt.shows_mask):
                 found.append(f"{kind.name} sees both sides of what it predicts, and a recurrent network reads from one end to the other.")
         return found
 

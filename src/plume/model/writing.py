@@ -37,7 +37,7 @@ def continuation(
     if longest is not None and used >= longest:
         raise PlumeError(f"The prompt has {used} tokens; this model reads at most {longest}, and must have room to write.")
     room = room if longest is None else min(room, longest - used)
-    written = write(writer, room=room, stop=can.end, sampling=sampling)
+    written = write(writer, room=room, stop=can.end, sampling=sampling, before=first + ids)
     return can.tokenizer.decode(ids + written)
 
 
@@ -84,7 +84,8 @@ def _decoded(can: Abilities, kind: BatchKind, ids: list[int], prompt: str, *, ro
         assert sentinel is not None, "a format's tokens are in its tokeniser"
         source = can.frame([*ids, sentinel])
         can.check_length(source, prompt)
-        written = write(DecoderWriter(can.model, head, source, [can.start, sentinel]), room=room, stop=can.end, sampling=sampling)
+        writer = DecoderWriter(can.model, head, source, [can.start, sentinel])
+        written = write(writer, room=room, stop=can.end, sampling=sampling, before=ids)
         following = set(can.tokenizer.special_ids.tolist())
         cut = next((number for number, token in enumerate(written) if token in following), len(written))
         return can.tokenizer.decode(ids + written[:cut])
@@ -92,8 +93,10 @@ def _decoded(can: Abilities, kind: BatchKind, ids: list[int], prompt: str, *, ro
         return _to_the_end(can, kind, ids, prompt, room=room, sampling=sampling)
     source = can.frame(ids)
     can.check_length(source, prompt)
-    written = write(DecoderWriter(can.model, head, source, [can.start]), room=room, stop=can.end, sampling=sampling)
-    return can.tokenizer.decode(ids + written if isinstance(target, Continuation) else written)
+    goes_on = isinstance(target, Continuation)
+    writer = DecoderWriter(can.model, head, source, [can.start])
+    written = write(writer, room=room, stop=can.end, sampling=sampling, before=ids if goes_on else ())
+    return can.tokenizer.decode(ids + written if goes_on else written)
 
 
 def _to_the_end(can: Abilities, kind: BatchKind, ids: list[int], prompt: str, *, room: int, sampling: Sampling) -> str:
@@ -109,7 +112,7 @@ def _to_the_end(can: Abilities, kind: BatchKind, ids: list[int], prompt: str, *,
     hidden = min(room + 1, round(begin * share / (1 - share))) if kind.noise.closes else room
     source = [*text[:begin], *[can.mask] * max(hidden, 1), *([] if kind.noise.closes else text[begin + 1 :])]
     writer = DecoderWriter(can.model, can.head(kind), source, text[begin - 1 : begin] or [can.start], position=max(begin - 1, 0))
-    return can.tokenizer.decode(ids + write(writer, room=room, stop=can.end, sampling=sampling))
+    return can.tokenizer.decode(ids + write(writer, room=room, stop=can.end, sampling=sampling, before=ids))
 
 
 def _coded(can: Abilities, code: str | None) -> list[int]:

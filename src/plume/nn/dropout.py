@@ -53,3 +53,13 @@ class Dropout(nn.Module):
 
     def forward(self, value: Tensor) -> Tensor:
         return dropout(value, self.probability, training=self.training)
+
+
+class ChannelDropout(Dropout):
+    """[B, T, D]: a row loses the same features at all of its tokens, so that no single word is lost (Keras' SpatialDropout1D)."""
+
+    def forward(self, value: Tensor) -> Tensor:
+        if not self.training or self.probability == 0.0:
+            return value
+        mask, scale = keep_mask(value[:, 0], self.probability)
+        return value * (mask * scale)[:, None]

@@ -9,13 +9,13 @@ from plume.objectives._objective import Answers, Objective
 
 
 def emoji_prediction(*, classes: int = 64, dropout: float = 0.0, weight: float = 1.0) -> Objective:
-    """At most so many kinds of emoji; a corpus with fewer leaves the last classes empty."""
+    """At most so many kinds of emoji; a corpus with fewer leaves the last classes empty. All are trained on alike often."""
     return Objective(
         name="emoji_prediction",
         paper="arXiv:1708.00524",
         answers=Answers.LAYOUT,
         pair_label=PairLabel.DOCUMENT,
-        layout=LabelledDocuments(),
+        layout=LabelledDocuments(balanced=True),
         head=AttentionClassification(classes=classes, dropout=dropout),
         weight=weight,
     )

@@ -1,7 +1,16 @@
 """CTRL: a left-to-right decoder whose text begins with a control code, so that a user can say what kind of text is to be written.
 
 The code is the label of each document, so the corpus must carry labels (JSONL with `label`); at generation `--code` chooses among them. Use
-it when your text has kinds (domain, author, rating) and you want to choose one when writing. Costs what GPT costs.
+it when your text has kinds (domain, author, rating) and you want to choose one when writing. Costs what GPT costs. Write with the paper's
+penalised sampling (§4.1): `plume generate --repetition-penalty 1.2 --greedy`, or with a low temperature; every family that writes has it.
+
+Differs from the paper:
+
+- AdamW where the authors train with Adagrad at 0.05 (§3.2), so the rate is GPT's; the warm-up is theirs, 25,000 of 800,000 steps.
+- Codes are tokens of their own, one for each label of the corpus (<|Books|>), where theirs are plain words of the vocabulary.
+- A repetition penalty multiplies scores below zero, where the paper divides all: dividing would make those more likely. As in the authors' code
+  the prompt counts as said already; they spare line breaks.
+- No penalty unless it is asked for, where generation.py has 1.2.
 """
 
 from __future__ import annotations
@@ -23,8 +32,7 @@ from plume.recipes._sizes import with_small
 from plume.recipes.gpt import GPT
 from plume.text.tokenizers import BPE
 
-# Against the authors' code: they train with Adagrad at 0.05 (§3.2), plume with AdamW, so the rate is GPT's; their codes are plain words of the
-# vocabulary, plume's are tokens of their own, one for each label of the corpus (<|Books|>). As in theirs, attention drops nothing.
+# As in the authors' code, attention drops nothing.
 CTRL = replace(
     GPT,
     name="ctrl",

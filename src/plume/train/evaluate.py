@@ -84,10 +84,10 @@ def _cross_entropy(answers: Sequence[float], guesses: Sequence[float]) -> float:
 
 
 def label_shares(kinds: Sequence[BatchKind], readers: Sequence[Reader]) -> dict[str, list[float]]:
-    """By objective, the share of each label among the documents trained on; one is added to each, so that none is impossible."""
+    """By objective, the share of each label among an epoch's rows; one is added to each, so that none is impossible."""
     found: dict[str, list[float]] = {}
     for kind, reader in zip(kinds, readers, strict=True):
         if kind.layout.label is PairLabel.DOCUMENT:
-            counts = np.bincount(np.asarray(reader.store.document_label), minlength=len(reader.store.labels)) + 1
+            counts = np.bincount(reader.plan(0)[0].label, minlength=len(reader.store.labels)) + 1
             found |= {one.name: (counts / counts.sum()).tolist() for one in kind.objectives if one.answers is Answers.LAYOUT}
     return found

@@ -87,7 +87,7 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
     entries, units = find_units(recipe, stores, tokenizer, corpus=corpus, folder=folder, lexicon=settings.lexicon)
     mixture = make_mixture(stores.train, recipe, tokenizer, seed=settings.seed)
     held_out = make_mixture(
-        stores.held_out, recipe, tokenizer, seed=_HELD_OUT_SEED, rows=_held_out_rows(recipe, stores.held_out, processes)
+        stores.held_out, recipe, tokenizer, seed=_HELD_OUT_SEED, rows=_held_out_rows(recipe, stores.held_out, processes), as_it_is=True
     )
     warnings = [units, *(reader.check() for reader in mixture.readers)]
     for reader in mixture.readers + held_out.readers:
@@ -181,8 +181,11 @@ def _held_out_rows(recipe: Recipe, store: Store, processes: Processes) -> int:
     return max(processes.size * recipe.readings, rows - rows % recipe.readings)  # each process then has rows of every reading
 
 
-def make_mixture(store: Store, recipe: Recipe, tokenizer: Tokenizer, *, seed: int, rows: int | None = None) -> Mixture[Reader]:
-    kinds = recipe.kinds
+def make_mixture(
+    store: Store, recipe: Recipe, tokenizer: Tokenizer, *, seed: int, rows: int | None = None, as_it_is: bool = False
+) -> Mixture[Reader]:
+    """`as_it_is` repeats no text that training repeats."""
+    kinds = [replace(kind, layout=kind.layout.as_it_is()) for kind in recipe.kinds] if as_it_is else recipe.kinds
     readers = tuple(make_reader(store, recipe, tokenizer, seed=seed, rows=rows, kind=kind) for kind in kinds)
     return Mixture(readers=readers, shares=tuple(kind.share for kind in kinds), seed=seed)
 

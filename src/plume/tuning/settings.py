@@ -78,7 +78,10 @@ def training_for(body: Body, adaptation: Adaptation, wishes: Wishes, *, examples
 
 def mode_for(body: Body) -> Mode:
     """How the family's paper put it to use: ELMo, CoVe, Skip-Thought and word vectors are features, everything else learns on."""
-    if isinstance(body, WordBody) or body.recipe.assembly.directions > 1 or body.recipe.assembly.recurs:
+    if isinstance(body, WordBody):
+        return Mode.FEATURES
+    assembly = body.recipe.assembly
+    if assembly.directions > 1 or (assembly.recurs and assembly.decodes):
         return Mode.FEATURES
     return Mode.FULL
 

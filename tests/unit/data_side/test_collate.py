@@ -151,6 +151,10 @@ def test_labels_point_at_the_hidden_tokens(family: str, miniature: Any, reader_f
                 assert row.tolist() == list(range(len(batch.tokens)))
                 assert plan.label is not None
                 assert target.value.tolist() == plan.label[batches[0]].tolist()
+                if objective.head.reads_rows:  # the whole row
+                    assert (target.context == np.arange(batch.tokens.size).reshape(batch.tokens.shape)).all()
+                    assert target.feature.tolist() == rows.length.tolist()
+                    continue
                 assert (batch.tokens[row, place] == reader.tokenizer.begin).all()
             elif isinstance(rule, NextToken):
                 assert (target.value == rows.tokens[row, place + 1]).all()

@@ -34,6 +34,29 @@ def test_one_text_a_row_with_its_label(labelled: Any) -> None:
     assert LabelledDocuments().check(labelled, room=15) is None
 
 
+def test_balanced_every_label_is_as_frequent_as_the_most_frequent(store_of: Any) -> None:
+    """DeepMoji §3.1: seven, three and one text make seven rows each; of the three, each comes twice and one of them, now this one, thrice."""
+    store = store_of([[4]] * 11)
+    store.document_label = np.array([0, 2, 0, 2, 0, 1, 0, 0, 2, 0, 0])
+    again: set[int] = set()
+    for seed in range(20):
+        plan = LabelledDocuments(balanced=True).plan(store, room=9, generator=generator(seed))
+        assert plan.label is not None
+        assert np.bincount(plan.label).tolist() == [7, 7, 7]
+        document = plan.start[:, 0] // 5
+        assert store.document_label[document].tolist() == plan.label.tolist()
+        times = np.bincount(document, minlength=11)
+        assert times[store.document_label == 0].tolist() == [1] * 7 and times[5] == 7
+        assert sorted(times[[1, 3, 8]].tolist()) == [2, 2, 3]
+        again |= {number for number in (1, 3, 8) if times[number] == 3}
+    assert again == {1, 3, 8}
+
+
+def test_measuring_repeats_nothing(store_of: Any) -> None:
+    layout = LabelledDocuments(balanced=True)
+    assert layout.as_it_is() == LabelledDocuments() and CodedBlocks().as_it_is() == CodedBlocks()
+
+
 def test_each_row_begins_with_its_documents_code_and_every_token_is_predicted(labelled: Any) -> None:
     plan = CodedBlocks().plan(labelled, room=8, generator=generator())
     assert plan.first is not None

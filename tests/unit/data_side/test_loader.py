@@ -16,7 +16,7 @@ import pytest
 from plume.core.batch import Batch
 from plume.core.part import replace
 from plume.core.seeds import Draws
-from plume.data.layout import Blocks, FullSentences
+from plume.data.layout import Blocks, FullSentences, PairLabel
 from plume.data.loader import Cursor, Mixture, Reader, Step
 from plume.data.streams import Streams
 from plume.noise.appended import AppendedSpans
@@ -275,8 +275,9 @@ def test_rows_are_no_longer_than_asked(family: str, miniature: Any, reader_for: 
         assert longest <= asked + isinstance(kind.noise.target, SpansAfterSentinels), kind.name
         # One mask for many tokens makes rows shorter, and so does a decoder's part.
         in_full = kind.noise.raw(asked) == asked and not kind.noise.target.decoder and not isinstance(kind.noise.corrupt, OneMask)
-        # Pairs of sentences are as long as they are, and of whole words there are few in one.
-        if not (isinstance(recipe.tokenizer, WordLevel) and kind.noise.target.decoder):
+        # Pairs of sentences and labelled texts are as long as they are, and of whole words there are few in one.
+        alone = kind.noise.target.decoder or kind.layout.label is PairLabel.DOCUMENT
+        if not (isinstance(recipe.tokenizer, WordLevel) and alone):
             assert longest >= (asked if in_full else 0.75 * asked), kind.name
 
 

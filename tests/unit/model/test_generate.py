@@ -9,7 +9,7 @@ import pytest
 import torch
 import transformers
 from torch import Tensor
-from transformers.generation.logits_process import TopKLogitsWarper, TopPLogitsWarper
+from transformers.generation.logits_process import RepetitionPenaltyLogitsProcessor, TopKLogitsWarper, TopPLogitsWarper
 
 from plume.core.batch import Batch, Order
 from plume.core.errors import PlumeError
@@ -136,6 +136,41 @@ def test_everything_together_is_transformers_order() -> None:
     assert torch.equal(Sampling(temperature=0.7, top_k=9, top_p=0.8).narrow(scores), expected)
 
 
+@pytest.mark.parametrize("penalty", [1.2, 0.7])
+def test_what_was_said_is_penalised_as_in_transformers(penalty: float) -> None:
+    scores = 3 * torch.randn(2, 30, generator=torch.Generator().manual_seed(2))
+    seen = [[4, 7, 4, 29], [1, 2, 3, 0]]
+    theirs = RepetitionPenaltyLogitsProcessor(penalty)(torch.tensor(seen), scores.clone())
+    assert torch.equal(Sampling(repetition_penalty=penalty).penalised(scores, seen), theirs)
+    # Where scores are positive, that is the paper's division (§4.1).
+    positive = scores.abs()
+    expected = positive.clone()
+    expected[0, [4, 7, 29]] /= penalty
+    expected[1, [0, 1, 2, 3]] /= penalty
+    assert torch.equal(Sampling(repetition_penalty=penalty).penalised(positive, seen), expected)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_penalised_text_is_transformers_text(gpt2: Any, seed: int) -> None:
+    """The prompt counts as said too."""
+    model, prompt = gpt2(12, seed), [4, 3, 7]
+    given = {"do_sample": False, "max_new_tokens": 12, "eos_token_id": STOP, "pad_token_id": STOP}
+    found = counterpart(model, 12).generate(torch.tensor([prompt]), repetition_penalty=3.0, **given)
+    writer = CausalWriter(model, model.head("causal_lm"), prompt)
+    ours = write(writer, room=12, stop=STOP, sampling=Sampling(repetition_penalty=3.0, greedy=True), before=prompt)
+    assert ours == [token for token in found[0, 3:].tolist() if token != STOP]
+    assert ours != written(model, prompt, room=12, greedy=True)
+
+
+def test_each_beam_is_penalised_for_its_own_text(gpt2: Any) -> None:
+    """Where what was said is made impossible, no beam says anything twice."""
+    model = gpt2(20, 1)
+    for prompt in ([4, 3, 7], [9]):
+        writer = CausalWriter(model, model.head("causal_lm"), prompt)
+        found = write(writer, room=9, stop=STOP, sampling=Sampling(repetition_penalty=1e6, beams=3), before=prompt)
+        assert len({*prompt, *found}) == len(prompt) + len(found) > len(prompt) + 3
+
+
 def test_samples_follow_the_model(gpt2: Any, assert_shares: Any) -> None:
     model = gpt2(6)
     expected = log_scores(model, [3, 1])[-1].exp().numpy()
@@ -169,7 +204,7 @@ def test_never_more_than_the_room_and_never_the_stop(gpt2: Any, sampling: dict[s
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"temperature": 0.0}, {"temperature": -1.0}, {"top_p": 0.0}, {"top_p": 1.1}, {"top_k": -1}, {"beams": 0}]
+    "wrong", [{"temperature": 0.0}, {"temperature": -1.0}, {"top_p": 0.0}, {"top_p": 1.1}, {"top_k": -1}, {"beams": 0}, {"repetition_penalty": 0.0}]
 )
 def test_settings_that_cannot_be_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(PlumeError):
