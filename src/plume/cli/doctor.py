@@ -40,6 +40,10 @@ def run(
         console.print("\n[bold]What to mend[/bold]")
     for warning in found.warnings:
         console.print(f"- {warning}", markup=False)
+    if found.blobs:
+        console.print("\n[bold]Runs without a space[/bold]: encoded files, or damaged lines? They teach a model nothing")
+    for blob in found.blobs:
+        console.print(f"  {blob.file}:{blob.line}: {blob.length:,} characters", markup=False)
     if found.undecodable_lines:
         console.print("\n[bold]Lines that are not UTF-8[/bold]" + (" (the first ten)" if found.undecodable_lines > 10 else ""))
         for bad in found.undecodable:

@@ -23,6 +23,10 @@ class AdjacentTexts(Layout):
     """
 
     @property
+    def reads_sentences(self) -> bool:
+        return True
+
+    @property
     def texts(self) -> int:
         return 2
 

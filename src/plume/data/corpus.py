@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from plume.core.errors import PlumeError
+from plume.data.blobs import BlobCounter
 from plume.data.corpus_files import FORMATS, PAIR_FORMATS, find_pair_files, find_text_files
 from plume.data.documents import Document, read_documents
 from plume.data.emoji_texts import EmojiTexts
@@ -39,6 +40,7 @@ class Census:
     fingerprint: str
     labels: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
+    blobs: str | None = None  # a warning of runs that are no text
 
 
 class Corpus:
@@ -104,9 +106,11 @@ def _take_census(documents: Iterator[Document]) -> Census:
     number = paragraphs = characters = size = 0
     labels: set[str] = set()
     languages: set[str] = set()
+    blobs = BlobCounter()
     digest = hashlib.blake2b(digest_size=16)
     for document in documents:
         number += 1
+        blobs.add(document)
         paragraphs += len(document.paragraphs)
         characters += sum(map(len, document.paragraphs))
         data = "\n".join(document.paragraphs).encode()
@@ -121,7 +125,7 @@ def _take_census(documents: Iterator[Document]) -> Census:
         digest.update(b"\0")  # no text holds it, so that documents cannot run together
     return Census(
         documents=number, paragraphs=paragraphs, characters=characters, bytes=size, fingerprint=digest.hexdigest(),
-        labels=tuple(sorted(labels)), languages=tuple(sorted(languages)),
+        labels=tuple(sorted(labels)), languages=tuple(sorted(languages)), blobs=blobs.warning(),
     )  # fmt: skip
 
 

@@ -8,14 +8,17 @@ from pathlib import Path
 
 import numpy as np
 
+from plume.data.blobs import Blob, BlobCounter
 from plume.data.corpus import Corpus
-from plume.data.documents import Document, is_jsonl, read_documents
+from plume.data.documents import Document, read_documents
 from plume.data.duplicates import DuplicateCounter
+from plume.data.encoder import LONGEST_TEXT
 from plume.data.lines import BadBytes
 from plume.text.alphabet import CharacterCounter
 from plume.text.format import BERT
 from plume.text.languages import LanguageMix, count_words, mix_of_counts
-from plume.text.sentences import split_sentences
+from plume.text.long_text import parts
+from plume.text.sentences import cut_warning, cuts_between, whole_sentence_starts
 from plume.text.tokenizer import Tokenizer
 from plume.text.tokenizers import WordPiece
 
@@ -48,6 +51,8 @@ class Examination:
     duplicate_lines: int  # second and later ones
     duplicate_documents: int
     longest_line: Line | None
+    cut_sentences: int  # pieces that go on with the one before, in text without sentence ends
+    blobs: tuple[Blob, ...]  # runs without a space, the first ten
     undecodable: tuple[BadBytes, ...]  # the first ten
     undecodable_lines: int
     unigram_entropy: float  # nats, of WordPiece tokens with a vocabulary of `vocabulary`
@@ -79,6 +84,7 @@ class _Counts:
     one_sentence_documents: int = 0
     lines: int = 0
     sentences: int = 0
+    cut_sentences: int = 0
     words: int = 0
     characters: int = 0
     bytes: int = 0
@@ -86,6 +92,7 @@ class _Counts:
     undecodable: list[BadBytes] = field(default_factory=list)
     undecodable_lines: int = 0
     characters_seen: CharacterCounter = field(default_factory=CharacterCounter)
+    blobs_seen: BlobCounter = field(default_factory=BlobCounter)
     seen_lines: DuplicateCounter = field(default_factory=DuplicateCounter)
     seen_documents: DuplicateCounter = field(default_factory=DuplicateCounter)
 
@@ -103,8 +110,8 @@ class _Counts:
         for place, paragraph in enumerate(document.paragraphs):
             self._add_line(paragraph)
             if self.longest_line is None or len(paragraph) > self.longest_line.length:
-                number = document.line if is_jsonl(document.file) else document.line + place
-                self.longest_line = Line(file=document.file, line=number, length=len(paragraph))
+                self.longest_line = Line(file=document.file, line=document.line_of(place), length=len(paragraph))
+        self.blobs_seen.add(document)
         self.one_sentence_documents += self.sentences - before == 1
         self.seen_documents.add("\n".join(document.paragraphs))
 
@@ -113,7 +120,10 @@ class _Counts:
         self.characters += len(text)
         self.bytes += len(text.encode())
         self.words += count_words(text)
-        self.sentences += len(split_sentences(text))
+        whole = whole_sentence_starts(text)
+        cut = len(cuts_between(text, whole))
+        self.sentences += len(whole) + cut
+        self.cut_sentences += cut
         self.characters_seen.add(text)
         self.seen_lines.add(text)
 
@@ -121,6 +131,7 @@ class _Counts:
         kept = {name: value for name, value in vars(self).items() if "seen" not in name}
         return kept | {
             "languages": mix_of_counts(self.characters_seen.totals()),
+            "blobs": tuple(self.blobs_seen.first),
             "undecodable": tuple(self.undecodable),
             "duplicate_lines": self.seen_lines.duplicates(),
             "duplicate_documents": self.seen_documents.duplicates(),
@@ -134,8 +145,8 @@ def _trial(files: Sequence[Path], *, size: int) -> tuple[float, int]:
         return 0.0, 0
     tokenizer = Tokenizer(WordPiece(vocabulary=VOCABULARY).train(iter(texts), format=BERT), format=BERT)
     counts = np.zeros(tokenizer.size, np.int64)
-    for start in range(0, len(texts), 1000):
-        for ids in tokenizer.encode(texts[start : start + 1000]):
+    for start in range(0, len(texts), 100):
+        for ids in tokenizer.encode(texts[start : start + 100]):
             counts += np.bincount(ids, minlength=len(counts)) if ids else 0
     share = counts[counts > 0] / max(1, counts.sum())
     return float(-(share * np.log(share)).sum()), tokenizer.size
@@ -148,7 +159,7 @@ def _sample(files: Sequence[Path], *, share: float) -> Iterator[str]:
             due += len(paragraph) * share
             if share == 1 or taken + len(paragraph) <= due + 1:
                 taken += len(paragraph)
-                yield paragraph
+                yield from parts(paragraph, longest=LONGEST_TEXT)
 
 
 def _warnings(found: Examination) -> Iterator[str]:
@@ -180,8 +191,8 @@ def _structure_warnings(found: Examination) -> Iterator[str]:
         yield f"One-sentence documents only: {pairs} cannot use them. Put blank lines between documents only; or use RoBERTa or GPT."
     elif single > 0.5:
         yield f"{single:.0%} of documents have one sentence: {pairs} can hardly use them."
-    if found.sentence_length > 100:
-        yield f"Sentences have {found.sentence_length:.0f} words on average: is the punctuation gone? Without it {pairs} see few sentences."
+    if found.cut_sentences and (warning := cut_warning(found.cut_sentences, found.sentences)):
+        yield warning
     longest = found.longest_line
     if longest is not None and longest.length > 100_000:
         yield f"{longest.file}, line {longest.line} has {longest.length:,} characters: are the line ends lost?"

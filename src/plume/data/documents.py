@@ -14,6 +14,7 @@ from typing import Any
 
 from plume.core.errors import PlumeError
 from plume.data.lines import BadBytes, read_lines
+from plume.text.long_text import parts
 from plume.text.tidy import without_surrogates
 
 # The most characters one document may hold, two long novels: whatever is longer is cut, so that memory stays bounded.
@@ -36,6 +37,10 @@ class Document:
     paragraphs: list[str]
     label: str | None = None
     languages: tuple[str, str] | None = None
+    lines: Sequence[int] = ()  # of each paragraph, where they are known
+
+    def line_of(self, paragraph: int) -> int:
+        return self.lines[paragraph] if self.lines else self.line
 
 
 def read_documents(files: Sequence[Path], *, bad: Callable[[BadBytes], None] | None = None) -> Iterator[Document]:
@@ -98,24 +103,25 @@ def _from_jsonl(file: Path, bad: Callable[[BadBytes], None] | None) -> Iterator[
 def _grouped(file: Path, lines: Iterable[tuple[int, str]], *, label: str | None = None) -> Iterator[Document]:
     """Lines up to a blank one, or up to the bound, make a document."""
     paragraphs: list[str] = []
-    begin = size = 0
+    numbers: list[int] = []
+    size = 0
     for number, line in lines:
         for part in _bounded(line.strip()):
             if paragraphs and (not part or size + len(part) > LONGEST_DOCUMENT):
-                yield Document(file=file, line=begin, paragraphs=paragraphs, label=label)
-                paragraphs, size = [], 0
+                yield Document(file=file, line=numbers[0], paragraphs=paragraphs, label=label, lines=numbers)
+                paragraphs, numbers, size = [], [], 0
             if part:
-                begin = begin if paragraphs else number
                 paragraphs.append(part)
+                numbers.append(number)
                 size += len(part)
     if paragraphs:
-        yield Document(file=file, line=begin, paragraphs=paragraphs, label=label)
+        yield Document(file=file, line=numbers[0], paragraphs=paragraphs, label=label, lines=numbers)
 
 
 def _bounded(paragraph: str) -> list[str]:
     if len(paragraph) <= LONGEST_DOCUMENT:
         return [paragraph]
-    return [paragraph[start : start + LONGEST_DOCUMENT] for start in range(0, len(paragraph), LONGEST_DOCUMENT)]
+    return [part for part in map(str.strip, parts(paragraph, longest=LONGEST_DOCUMENT)) if part]
 
 
 def _text_of(record: dict[str, Any], *, file: Path, number: int) -> str:

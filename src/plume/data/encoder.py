@@ -9,13 +9,12 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from plume.text.sentences import sentence_starts
+from plume.text.sentences import cuts_between, whole_sentence_starts
 from plume.text.tokenizer import Tokenizer
 from plume.text.words import Words
 
-# Characters. A sentence without an end is cut here; the tokeniser is given texts of at most this length, and so many characters at once:
-# its own records take some 200 bytes a token.
-LONGEST_SENTENCE = 10_000
+# Characters. The tokeniser is given texts of at most this length, and so many characters at once: its own records take some 200 bytes a token.
+LONGEST_TEXT = 10_000
 BATCH = 200_000
 
 
@@ -30,6 +29,7 @@ class Encoded:
     document_text: NDArray[np.int64]  # which text it comes from: several documents may share one, and must stay together
     document_label: NDArray[np.int64]  # -1: none
     sentence_language: NDArray[np.int64]
+    sentence_continued: NDArray[np.bool_]  # it goes on with the one before: text without a sentence end was cut between them
 
     @classmethod
     def plain(
@@ -39,6 +39,7 @@ class Encoded:
         sentence_length: NDArray[np.int64],
         document_length: NDArray[np.int64],
         document_text: NDArray[np.int64],
+        sentence_continued: NDArray[np.bool_],
     ) -> Encoded:
         """Without labels, in one language."""
         return cls(
@@ -49,6 +50,7 @@ class Encoded:
             document_text=document_text,
             document_label=np.full(len(document_length), -1, np.int64),
             sentence_language=np.zeros(len(sentence_length), np.int64),
+            sentence_continued=sentence_continued,
         )
 
     def select(self, sentences: NDArray[np.bool_]) -> Encoded:
@@ -63,6 +65,7 @@ class Encoded:
             document_text=self.document_text[lengths > 0],
             document_label=self.document_label[lengths > 0],
             sentence_language=self.sentence_language[sentences],
+            sentence_continued=self.sentence_continued[sentences],
         )
 
     def document_of_sentence(self) -> NDArray[np.int64]:
@@ -83,6 +86,7 @@ class _Text:
 
     text: str
     starts: list[int]
+    continued: list[bool]  # does it go on with the sentence before?
     document: int
 
 
@@ -111,8 +115,7 @@ class Encoder:
     def encode(self, documents: Sequence[Sequence[str]]) -> Encoded:
         """`documents` are lists of paragraphs. Sentences and documents without tokens are dropped."""
         parts = [self._encode_batch(batch) for batch in _batches(self._texts(documents))]
-        sentences = np.concatenate([part[2] for part in parts])
-        owners = np.concatenate([part[3] for part in parts])
+        sentences, owners, continued = (np.concatenate([part[place] for part in parts]) for place in (2, 3, 4))
         lengths = np.bincount(owners[sentences > 0], minlength=len(documents))
         made = Encoded.plain(
             np.concatenate([part[0] for part in parts]),
@@ -120,6 +123,7 @@ class Encoder:
             sentences[sentences > 0],
             lengths[lengths > 0],
             np.flatnonzero(lengths),
+            continued[sentences > 0],
         )
         if self.pairs and (made.document_length != 2).any():  # a side of signs that the tokeniser does not know: the pair is lost
             made = made.select(np.repeat(made.document_length == 2, made.document_length))
@@ -129,13 +133,13 @@ class Encoder:
         for number, paragraphs in enumerate(documents):
             for place, paragraph in enumerate(paragraphs):
                 if self.pairs:
-                    yield _Text(text=paragraph, starts=[0], document=number)
+                    yield _Text(text=paragraph, starts=[0], continued=[False], document=number)
                     continue
                 text = paragraph if place == 0 else self._line_break + paragraph
                 yield from _pieces(text, document=number)
 
-    def _encode_batch(self, texts: Sequence[_Text]) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-        """Tokens, word starts, the length of each sentence and its document."""
+    def _encode_batch(self, texts: Sequence[_Text]) -> tuple[NDArray, NDArray, NDArray, NDArray, NDArray]:
+        """Tokens, word starts, the length of each sentence, its document, and whether it goes on with the one before."""
         joined = self.tokenizer.encode_joined([text.text for text in texts], words=self.words)
         begin = np.fromiter(
             (base + start for text, base in zip(texts, joined.character_bounds.tolist(), strict=False) for start in text.starts), np.int64
@@ -143,28 +147,29 @@ class Encoder:
         # A token belongs to the sentence in which it begins.
         first = np.searchsorted(np.maximum.accumulate(joined.start), begin, side="left")
         owners = np.fromiter((text.document for text in texts for _ in text.starts), np.int64)
-        return joined.ids.astype(self._type), joined.word_start, np.diff(first, append=len(joined.ids)), owners
+        continued = np.fromiter((flag for text in texts for flag in text.continued), np.bool_)
+        return joined.ids.astype(self._type), joined.word_start, np.diff(first, append=len(joined.ids)), owners, continued
 
 
 def _pieces(text: str, *, document: int) -> Iterator[_Text]:
     """A paragraph as it is, or in parts that end with a sentence if it is long."""
-    starts = sentence_starts(text)
-    if len(text) <= LONGEST_SENTENCE:
-        yield _Text(text=text, starts=starts, document=document)
-        return
+    whole = whole_sentence_starts(text)
+    cuts = set(cuts_between(text, whole))
+    starts = sorted([*whole, *cuts]) if cuts else whole
+
+    def part(first: int, last: int, kept: list[int]) -> _Text:
+        return _Text(
+            text=text[first:last], starts=[place - first for place in kept], continued=[place in cuts for place in kept], document=document
+        )
+
     first = 0
     kept: list[int] = []
-    for start, end in itertools.pairwise([*_with_cuts(starts, len(text)), len(text)]):
-        if kept and end - first > LONGEST_SENTENCE:
-            yield _Text(text=text[first:start], starts=[place - first for place in kept], document=document)
+    for start, end in itertools.pairwise([*starts, len(text)]):
+        if kept and end - first > LONGEST_TEXT:
+            yield part(first, start, kept)
             first, kept = start, []
         kept.append(start)
-    yield _Text(text=text[first:], starts=[place - first for place in kept], document=document)
-
-
-def _with_cuts(starts: Iterable[int], length: int) -> Iterator[int]:
-    for start, end in itertools.pairwise([*starts, length]):
-        yield from range(start, end, LONGEST_SENTENCE)
+    yield part(first, len(text), kept)
 
 
 def _batches(texts: Iterable[_Text]) -> Iterator[list[_Text]]:

@@ -81,6 +81,11 @@ class Layout(Part):
         return 1
 
     @property
+    def reads_sentences(self) -> bool:
+        """Does it matter to its rows where sentences begin?"""
+        return False
+
+    @property
     def restarts(self) -> bool:
         """Do positions begin again with the second text?"""
         return False
@@ -149,6 +154,10 @@ class FullSentences(Layout):
 
     across: bool = True
 
+    @property
+    def reads_sentences(self) -> bool:
+        return True
+
     def plan(self, store: Store, *, room: int, rows: int = 1, generator: np.random.Generator) -> Plan:
         begin, end, document_start = sentence_pieces(store, longest=room)
         limits = np.array([0, len(begin)]) if self.across else document_start
@@ -174,6 +183,10 @@ class SentencePairs(Layout):
     def __post_init__(self) -> None:
         if self.label is PairLabel.DOCUMENT:
             raise PlumeError("SentencePairs cannot carry the documents' own labels: use LabelledDocuments().")
+
+    @property
+    def reads_sentences(self) -> bool:
+        return True
 
     @property
     def texts(self) -> int:

@@ -73,22 +73,30 @@ def check_start(path: Path) -> None:
 def _blocks(path: Path, *, longest: int | None) -> Iterator[bytes]:
     """Whole lines in blocks of about a megabyte."""
     with _open(path) as handle:
-        rest, line, first = b"", 1, True
+        line, first = 1, True
+        rest: list[bytes] = []  # of a line that has not ended, joined once only
+        size = 0
         while data := _read(handle, BLOCK, path):
             _check_block(data, path=path, first=first, line=line)
             line += data.count(b"\n")
-            rest = rest + (data.removeprefix(codecs.BOM_UTF8) if first else data)
+            data = data.removeprefix(codecs.BOM_UTF8) if first else data
             first = False
-            cut = rest.rfind(b"\n") + 1
-            if cut == 0 and longest is not None and len(rest) > longest:
-                cut = _place_to_cut(rest)
-            if cut == 0 and longest is None and len(rest) > 256 * BLOCK:
-                raise PlumeError(f"{path}, line {line}: longer than 256 MB. JSONL has one object a line; is this one large JSON value?")
+            cut = data.rfind(b"\n") + 1
             if cut:
-                yield rest[:cut]
-                rest = rest[cut:]
-        if rest:
-            yield rest
+                yield b"".join([*rest, data[:cut]])
+                rest, size = [], 0
+            rest.append(data[cut:])
+            size += len(data) - cut
+            if longest is None and size > 256 * BLOCK:
+                raise PlumeError(f"{path}, line {line}: longer than 256 MB. JSONL has one object a line; is this one large JSON value?")
+            if longest is not None and size > longest:
+                rest = [b"".join(rest)]
+                cut = _place_to_cut(rest[0])
+                yield rest[0][:cut]
+                rest = [rest[0][cut:]]
+                size -= cut
+        if size:
+            yield b"".join(rest)
 
 
 def _place_to_cut(line: bytes) -> int:

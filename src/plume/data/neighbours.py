@@ -30,6 +30,10 @@ class Neighbours(Layout):
     neighbour: Neighbour = Neighbour.FOLLOWING
 
     @property
+    def reads_sentences(self) -> bool:
+        return True
+
+    @property
     def texts(self) -> int:
         return 2
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from plume.core.errors import PlumeError
 from plume.data.documents import Document, clean, is_jsonl, read_record
-from plume.data.encoder import LONGEST_SENTENCE
+from plume.data.encoder import LONGEST_TEXT
 from plume.data.lines import read_lines
 
 UNNAMED = ("source", "target")  # languages that no header, field or ending names
@@ -101,9 +101,9 @@ def _pair(source: str, target: str, *, file: Path, number: int, languages: tuple
     for name, side in zip(languages, (source, target), strict=True):
         if not side:
             raise PlumeError(f"{file}, line {number}: the {name} side is empty: the pairs do not align. Fill it in, or remove the line.")
-        if len(side) > LONGEST_SENTENCE:
+        if len(side) > LONGEST_TEXT:
             raise PlumeError(
                 f"{file}, line {number}: the {name} side has {len(side):,} characters; pairs are of sentences, of at most "
-                f"{LONGEST_SENTENCE:,}. Is a line end or a tab lost?"
+                f"{LONGEST_TEXT:,}. Is a line end or a tab lost?"
             )
     return Document(file=file, line=number, paragraphs=[source, target], languages=languages)

@@ -25,6 +25,10 @@ class DocumentSentences(Layout):
 
     least: int = 2
 
+    @property
+    def reads_sentences(self) -> bool:
+        return True
+
     def check(self, store: Store, *, room: int) -> str | None:
         sentences = sentences_of(store)
         several, documents = int((sentences >= self.least).sum()), len(sentences)

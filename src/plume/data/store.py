@@ -28,7 +28,7 @@ from plume.text.control import control_id
 from plume.text.tokenizer import Tokenizer
 from plume.text.words import Words
 
-VERSION = 2  # of the files; a change of what they mean needs a new number
+VERSION = 3  # of the files; a change of what they mean needs a new number
 SMALL = 4_000_000  # bytes of text below which starting processes costs more than it saves
 MEMORY = {Words.SPACES: 150, Words.JIEBA: 260}  # megabytes a process takes; so many start as fit in:
 MEMORY_FOR_ALL = 800
@@ -42,6 +42,7 @@ class Store:
     sentence_start: NDArray[np.int64]  # [S], the first token of each sentence
     sentence_end: NDArray[np.int64]  # [S], the token after its last
     sentence_language: NDArray[np.int64]  # [S], into `languages`; 0 in a corpus that names none
+    sentence_continued: NDArray[np.bool_]  # [S], it goes on with the one before: text without a sentence end was cut between them
     document_start: NDArray[np.int64]  # [D + 1], the first sentence of each document, and the number of sentences
     document_label: NDArray[np.int64]  # [D], into `labels`; -1: none
     counts: NDArray[np.int64]  # [V], how often each token occurs, separators between documents apart

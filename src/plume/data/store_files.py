@@ -12,12 +12,13 @@ from plume.data.encoder import Encoded, token_type
 from plume.text.tokenizer import Tokenizer
 
 FILES = (
-    "tokens", "word_start", "sentence_start", "sentence_end", "sentence_language", "document_start", "document_label", "counts",
+    "tokens", "word_start", "sentence_start", "sentence_end", "sentence_language", "sentence_continued", "document_start", "document_label",
+    "counts",
 )  # fmt: skip
 
 
 def _type(name: str, vocabulary: int) -> np.dtype[Any]:
-    special: dict[str, DTypeLike] = {"tokens": token_type(vocabulary), "word_start": np.bool_}
+    special: dict[str, DTypeLike] = {"tokens": token_type(vocabulary), "word_start": np.bool_, "sentence_continued": np.bool_}
     return np.dtype(special.get(name, np.int64)).newbyteorder("<")
 
 
@@ -33,6 +34,7 @@ def expected_bytes(sizes: dict[str, int], *, vocabulary: int) -> dict[str, int]:
         "sentence_start": sizes["sentences"],
         "sentence_end": sizes["sentences"],
         "sentence_language": sizes["sentences"],
+        "sentence_continued": sizes["sentences"],
         "document_start": sizes["documents"] + 1,
         "document_label": sizes["documents"],
         "counts": vocabulary,
@@ -66,6 +68,7 @@ class StoreWriter:
         self._write("sentence_start", sentence_end - encoded.sentence_length + shift)
         self._write("sentence_end", sentence_end + shift)
         self._write("sentence_language", encoded.sentence_language)
+        self._write("sentence_continued", encoded.sentence_continued)
         self._write("document_start", document_end + self._sentences)
         self._write("document_label", encoded.document_label)
         self.counts += np.bincount(encoded.tokens, minlength=self._vocabulary)

@@ -11,13 +11,15 @@ from importlib.metadata import version
 
 from plume.core.errors import PlumeError
 from plume.data.corpus import Corpus
+from plume.data.encoder import LONGEST_TEXT
 from plume.data.store import cache_home
 from plume.text.control import control_token
 from plume.text.format import Format
+from plume.text.long_text import parts
 from plume.text.tokenizer import Tokenizer
 from plume.text.tokenizers import TokenizerSpec
 
-VERSION = 1  # of what training makes: raise it with every change to that
+VERSION = 2  # of what training makes: raise it with every change to that
 SAMPLE = 64_000_000  # bytes of text: more does not change a vocabulary of this size, and would have to be held in memory
 
 
@@ -57,4 +59,5 @@ def sample_paragraphs(corpus: Corpus, *, limit: int) -> Iterator[str]:
         due += size * share
         if share == 1 or taken + size <= due + 1:
             taken += size
-            yield from document.paragraphs
+            for paragraph in document.paragraphs:
+                yield from parts(paragraph, longest=LONGEST_TEXT)

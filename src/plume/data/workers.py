@@ -110,14 +110,17 @@ def serve() -> None:
 
 
 def _pack(encoded: Encoded) -> bytes:
-    arrays = (encoded.tokens, encoded.word_start, encoded.sentence_length, encoded.document_length, encoded.document_text)
-    return struct.pack("<5q", *map(len, arrays)) + b"".join(array.tobytes() for array in arrays)
+    arrays = (
+        encoded.tokens, encoded.word_start, encoded.sentence_length, encoded.document_length, encoded.document_text,
+        encoded.sentence_continued,
+    )  # fmt: skip
+    return struct.pack("<6q", *map(len, arrays)) + b"".join(array.tobytes() for array in arrays)
 
 
 def _unpack(data: bytes, *, vocabulary: int) -> Encoded:
-    lengths = struct.unpack_from("<5q", data)
-    types = [np.dtype(token_type(vocabulary)), np.dtype(np.bool_), *[np.dtype(np.int64)] * 3]
-    arrays, place = [], struct.calcsize("<5q")
+    lengths = struct.unpack_from("<6q", data)
+    types = [np.dtype(token_type(vocabulary)), np.dtype(np.bool_), *[np.dtype(np.int64)] * 3, np.dtype(np.bool_)]
+    arrays, place = [], struct.calcsize("<6q")
     for length, kind in zip(lengths, types, strict=True):
         arrays.append(np.frombuffer(data, kind, length, place))
         place += length * kind.itemsize

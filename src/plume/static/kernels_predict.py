@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from plume.static.kernels_sampling import HALF, following, helper, noise_word
 from plume.static.kernels_vector import dot, update
+from plume.static.text import LONGEST_SENTENCE
 
-LONGEST_SENTENCE = 1000  # word2vec.c: what is longer goes on as a further sentence
 _EDGE, _PLACES = 6.0, 1000  # word2vec.c: MAX_EXP, EXP_TABLE_SIZE
 _GRID = ((np.arange(_PLACES + 1) / _PLACES) * 2 - 1) * _EDGE
 _SIGMOID = np.where(np.abs(_GRID) < _EDGE, 1 / (1 + np.exp(-_GRID)), _GRID > 0).astype(np.float32)

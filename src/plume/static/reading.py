@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from plume.core.errors import PlumeError
 from plume.data.store import Store
 from plume.static.phrases import Phrases
-from plume.static.text import Vocabulary, WordText
+from plume.static.text import LONGEST_SENTENCE, Vocabulary, WordText
 from plume.text.format import Format
 from plume.text.tokenizer import Tokenizer
 
@@ -33,7 +33,10 @@ def read_vocabulary(store: Store, tokenizer: Tokenizer) -> Vocabulary:
 
 
 def read_text(store: Store, vocabulary: Vocabulary, tokenizer: Tokenizer, path: Path) -> WordText:
-    """The store's sentences as word numbers, without what the vocabulary lacks; written to `path` and mapped from there."""
+    """The store's sentences as word numbers, without what the vocabulary lacks; written to `path` and mapped from there.
+
+    Text without sentence ends is read whole: where it was cut for others, a window reaches over the cut.
+    """
     number = np.full(tokenizer.size, -1, np.int32)
     for word, place in vocabulary.index.items():
         found = tokenizer.id(word)
@@ -49,7 +52,10 @@ def read_text(store: Store, vocabulary: Vocabulary, tokenizer: Tokenizer, path: 
             ids[ids >= 0].tofile(file)
     np.cumsum(kept, out=kept)
     ids = np.memmap(path, np.int32, "r") if kept[-1] else np.zeros(0, np.int32)
-    return WordText(ids=ids, start=_without_empty(kept[np.asarray(store.sentence_start)], int(kept[-1])))
+    begins = ~np.asarray(store.sentence_continued)
+    begins[np.asarray(store.document_start[:-1])] = True
+    start = _without_empty(kept[np.asarray(store.sentence_start)[begins]], int(kept[-1]))
+    return WordText(ids=ids, start=_bounded(start))
 
 
 def without_rare(text: WordText, vocabulary: Vocabulary, least: int) -> tuple[WordText, Vocabulary]:
@@ -82,6 +88,18 @@ def _word_counts(store: Store, tokenizer: Tokenizer) -> NDArray[np.int64]:
     counts[: len(store.counts)] = store.counts[: tokenizer.size]
     counts[tokenizer.special_ids] = 0
     return counts
+
+
+def _bounded(start: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The same with what is longer than word2vec.c's longest sentence cut there, so that text without any end can be shared out.
+
+    >>> _bounded(np.array([0, 2500, 2600])).tolist()
+    [0, 1000, 2000, 2500, 2600]
+    """
+    length = np.diff(start)
+    parts = np.maximum(-(-length // LONGEST_SENTENCE), 1)
+    within = np.arange(parts.sum()) - np.repeat(np.cumsum(parts) - parts, parts)
+    return np.append(np.repeat(start[:-1], parts) + LONGEST_SENTENCE * within, start[-1:]).astype(np.int64)
 
 
 def _without_empty(start: NDArray[np.int64], total: int) -> NDArray[np.int64]:

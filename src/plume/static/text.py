@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from plume.core.errors import PlumeError
 
+LONGEST_SENTENCE = 1000  # word2vec.c: what is longer goes on as a further sentence
+
 
 @dataclass(frozen=True, kw_only=True)
 class Vocabulary:

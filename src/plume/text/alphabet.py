@@ -14,12 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from plume.text.languages import UNSPACED
+
 COVERAGE = 0.9999  # of all characters; what is rarer becomes the unknown token
 ALWAYS, NEVER_MORE = 0.25, 0.8  # the shares of the vocabulary that the alphabet may always take, and may not exceed
 
-# Scripts written without spaces (Thai, Lao, Burmese, Khmer, kana, Han), and any other very long run.
-_UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-_RUNS = re.compile(rf"[{_UNSPACED}]+|[^\s{_UNSPACED}]{{30,}}")
+_RUNS = re.compile(rf"[{UNSPACED}]+|[^\s{UNSPACED}]{{30,}}")  # text without spaces, and any other very long run
 
 
 @dataclass(frozen=True, kw_only=True)

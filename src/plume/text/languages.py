@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 # CJK ideographs, their extensions and compatibility forms, and the zero 〇.
 HAN = r"\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+# Scripts written without spaces: Thai, Lao, Burmese, Khmer, kana, Han.
+UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 LATIN = r"A-Za-z\u00aa\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff"
 
 SCRIPTS = {

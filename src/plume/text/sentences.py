@@ -1,11 +1,18 @@
-"""Sentences of English and Chinese text, by rule."""
+"""Sentences of English and Chinese text, by rule; and text without sentence ends (transcripts, chat, verse, text8) cut at a stated length."""
 
 from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Sequence
 
-from plume.text.languages import is_han
+from plume.text.languages import HAN, is_han
+
+# What goes on for more characters than this is no sentence: it is cut every so many words, about a long sentence's, so that families that
+# work on sentences find some. A Chinese character counts as a word, and so do each 20 characters of a run without a space.
+LONGEST_SENTENCE = 1_000
+WORDS_A_PIECE = 32
+_PIECE = re.compile(rf"(?:\s{{0,20}}(?:[{HAN}]|[^\s{HAN}]{{1,20}})){{1,{WORDS_A_PIECE}}}|\s{{1,1000}}")
 
 _CLOSERS = "”’」』）)】》〉\\]\"'"
 # A run of terminators with the quotes and brackets that close after it; a line break ends a sentence too.
@@ -28,6 +35,8 @@ _OPENING_WORDS = _set(
     "those there but and or so however also some many most all no not one two what who why how where then now according"
 )
 _NEXT_WORD = re.compile(r"[\s\"'“‘(\[]*([A-Za-z]+)(?![.\w])")
+_SOLID = re.compile(r"\S")
+_LONGEST_NUMBER = 100  # characters; of a long text only so many are looked at
 _LEADING = "(\"'“‘[《（「"
 
 
@@ -48,16 +57,55 @@ def sentence_starts(text: str) -> list[int]:
     >>> sentence_starts("One. Two.")
     [0, 4]
     """
-    starts = [0]
+    starts = whole_sentence_starts(text)
+    return sorted([*starts, *cuts_between(text, starts)]) if len(text) > LONGEST_SENTENCE else starts
+
+
+def whole_sentence_starts(text: str) -> list[int]:
+    """The same for sentences as they are, however long."""
+    starts, solid = [0], _next_solid(text, 0)
     for candidate in _CANDIDATE.finditer(text):
-        end = _end(text, starts[-1], candidate)
-        if end is not None and starts[-1] < end < len(text) and not text[starts[-1] : end].isspace():
+        end = _end(text, starts[-1], solid, candidate)
+        if end is not None and solid < end < len(text):  # there is more than space in it
             starts.append(end)
+            solid = _next_solid(text, end)
     return starts
 
 
-def _end(text: str, start: int, candidate: re.Match[str]) -> int | None:
-    """Where the sentence ends if it ends at this candidate."""
+def cuts_between(text: str, starts: Sequence[int]) -> list[int]:
+    """Where the sentences that begin at `starts` are cut because they are over `LONGEST_SENTENCE`: before a space or a Chinese character.
+
+    >>> text = "word " * 300
+    >>> [text[start : start + 5] for start in cuts_between(text, [0])][:2], len(cuts_between(text, [0]))
+    ([' word', ' word'], 9)
+    """
+    return [
+        piece.start()
+        for begin, end in itertools.pairwise([*starts, len(text)])
+        if end - begin > LONGEST_SENTENCE
+        for piece in itertools.islice(_PIECE.finditer(text, begin, end), 1, None)
+        if piece.end() < end or not piece.group().isspace()  # space at the end is no piece
+    ]
+
+
+def cut_warning(pieces: int, sentences: int) -> str | None:
+    """What to say if `pieces` of so many sentences go on with the one before; a few long lists are nobody's concern."""
+    if pieces < 0.01 * sentences:
+        return None
+    return (
+        f"{pieces / sentences:.0%} of sentences go on with the one before: text without a sentence end for over {LONGEST_SENTENCE:,} characters "
+        f"is cut every {WORDS_A_PIECE} words (or Chinese characters). GPT and word vectors read it whole."
+    )
+
+
+def _next_solid(text: str, start: int) -> int:
+    """The first character from `start` on that is no space."""
+    found = _SOLID.search(text, start)
+    return found.start() if found else len(text)
+
+
+def _end(text: str, start: int, solid: int, candidate: re.Match[str]) -> int | None:
+    """Where the sentence ends if it ends at this candidate. `solid` is where it begins, less the space before it."""
     run = candidate["run"]
     if run is None:
         return candidate.start()  # a line break
@@ -67,7 +115,7 @@ def _end(text: str, start: int, candidate: re.Match[str]) -> int | None:
     if not _WIDE.isdisjoint(run):
         return _after_wide(text, start, candidate)
     if following.isspace():
-        return candidate.end() if _ends_before_space(text, start, candidate) else None
+        return candidate.end() if _ends_before_space(text, solid, candidate) else None
     return candidate.end() if _ends_before_chinese(text, candidate, following) else None
 
 
@@ -79,17 +127,19 @@ def _after_wide(text: str, start: int, candidate: re.Match[str]) -> int:
     return candidate.end()
 
 
-def _ends_before_space(text: str, start: int, candidate: re.Match[str]) -> bool:
+def _ends_before_space(text: str, solid: int, candidate: re.Match[str]) -> bool:
     rest = text[candidate.end() : candidate.end() + 40].lstrip()
     if not rest or rest.lstrip(_LEADING)[:1].islower():
         return False
     if candidate["run"] != ".":
         return True
-    words = text[max(start, candidate.start() - 30) : candidate.start()].split()
+    words = text[max(solid, candidate.start() - 30) : candidate.start()].split()
     last = words[-1].lstrip(_LEADING).lower() if words else ""
     if last in _NUMBERED and rest[0].isdigit():
         return False
-    if last in _NEVER_LAST or text[start : candidate.start()].strip().isdecimal():  # "1." opens an item of a list
+    if last in _NEVER_LAST:
+        return False
+    if candidate.start() - solid <= _LONGEST_NUMBER and text[solid : candidate.start()].rstrip().isdecimal():  # "1." opens an item of a list
         return False
     if last in _SELDOM_LAST or _is_initial(last):
         opening = _NEXT_WORD.match(rest)

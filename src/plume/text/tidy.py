@@ -11,8 +11,10 @@ _KANA = r"\u3040-\u30ff"
 _SHARED = r"“”‘’…—·"  # used by both scripts: no space if the other side is Chinese
 _CJK = f"{HAN}{_WIDE}{_KANA}"
 
-_CHINESE = re.compile(f" +(?=[{_WIDE}])|(?<=[{_WIDE}]) +|(?<=[{_CJK}]) +(?=[{_CJK}{_SHARED}])|(?<=[{_SHARED}]) +(?=[{_CJK}])")
-_BEFORE_SIGN = re.compile(r" +(?=[.,!?;:%)\]}])")
+# A run of spaces is tried from its first one only: from each of them would take the square of its length.
+_RUN = "(?<! ) ++"
+_CHINESE = re.compile(f"{_RUN}(?=[{_WIDE}])|(?<=[{_WIDE}]) ++|(?<=[{_CJK}]) ++(?=[{_CJK}{_SHARED}])|(?<=[{_SHARED}]) ++(?=[{_CJK}])")
+_BEFORE_SIGN = re.compile(rf"{_RUN}(?=[.,!?;:%)\]}}])")
 _AFTER_OPENING = re.compile(r"(?<=[(\[{]) +")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CONTRACTION = re.compile(r"(?<=\w) ?' ?(?=(?:s|t|re|ve|ll|d|m)\b)", re.IGNORECASE)

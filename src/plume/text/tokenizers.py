@@ -19,6 +19,7 @@ from plume.text.alphabet import Alphabet, choose_alphabet, thin_unspaced
 from plume.text.format import Format
 
 LEAST_COUNT = 2  # a pair of pieces seen once is not worth a place in the vocabulary
+LONGEST_WORD = 1_000  # characters, or bytes, of a word that a trainer is given: its time grows with the square of a word
 UNSPACED = 1_500_000  # characters of text without spaces that BPE and Unigram train on: 450 MB of memory, 25 s on two cores
 
 
@@ -248,6 +249,7 @@ def _settled(scores: dict[str, float]) -> list[tuple[str, float]]:
 def _train(tokenizer: Tokenizer, texts: Iterable[str], trainer: Any) -> dict[str, Any]:
     """The trained model as plain data: the tokenizer object itself now takes single characters for special tokens, and is not kept."""
     apprentice = Tokenizer.from_str(tokenizer.to_str())
+    apprentice.pre_tokenizer = pre_tokenizers.Sequence([apprentice.pre_tokenizer, pre_tokenizers.FixedLength(LONGEST_WORD)])
     apprentice.train_from_iterator(texts, trainer)
     model: dict[str, Any] = json.loads(apprentice.to_str())["model"]
     return model

@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from plume.text.languages import has_han
 
 # What jieba cuts as one: its dictionary has A股 and T恤, so that letters, digits and some signs beside Chinese characters go with them.
-_RUNS = re.compile(r"[A-Za-z0-9+#&._%-]*[\u4e00-\u9fd5][\u4e00-\u9fd5A-Za-z0-9+#&._%-]*")
+# A run of signs without Chinese characters is passed over once, not once from each of its signs: hence the look behind.
+_RUNS = re.compile(r"(?<![A-Za-z0-9+#&._%-])[A-Za-z0-9+#&._%-]*+[\u4e00-\u9fd5][\u4e00-\u9fd5A-Za-z0-9+#&._%-]*")
+_AT_ONCE = 500  # single characters that jieba's model is given: its time grows with the square of them
 
 
 class Words(enum.StrEnum):
@@ -74,7 +76,7 @@ class _Cutter:
         # Mere beginnings of words have frequency 0: they keep the search going but are never chosen.
         self._scores = {word: math.log(count) - math.log(total) if count else -math.inf for word, count in frequencies.items()}
         self._unseen = -math.log(total)
-        self._find_new = functools.lru_cache(1 << 16)(lambda run: tuple(find_new(run)))
+        self._find_new = functools.lru_cache(1 << 16)(lambda run: tuple(find_new(run)))  # only short runs, so that memory is bounded
 
     def cut(self, run: str) -> list[str]:
         words: list[str] = []
@@ -89,7 +91,10 @@ class _Cutter:
         return words
 
     def _single(self, run: str) -> Sequence[str]:
-        return run if len(run) < 2 or self._scores.get(run, -math.inf) > -math.inf else self._find_new(run)
+        if len(run) < 2 or self._scores.get(run, -math.inf) > -math.inf:
+            return run
+        parts = (run[begin : begin + _AT_ONCE] for begin in range(0, len(run), _AT_ONCE))
+        return [word for part in parts for word in self._find_new(part)] if len(run) > _AT_ONCE else self._find_new(run)
 
     def _ends(self, run: str) -> Iterator[int]:
         """Where the words of the likeliest path end; of equally likely ones the longest."""

@@ -28,6 +28,7 @@ from plume.nn.stack import Stack
 from plume.noise.rows import Alphabet
 from plume.objectives._objective import Answers
 from plume.recipes import _catalog as catalog
+from plume.text.sentences import cut_warning
 from plume.text.tokenizer import Tokenizer
 from plume.train.allocator import keep_freed_memory
 from plume.train.budget import Budget
@@ -89,7 +90,7 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
     held_out = make_mixture(
         stores.held_out, recipe, tokenizer, seed=_HELD_OUT_SEED, rows=_held_out_rows(recipe, stores.held_out, processes), as_it_is=True
     )
-    warnings = [units, *(reader.check() for reader in mixture.readers)]
+    warnings = [units, corpus.census().blobs, _cut_warning(recipe, stores.train), *(reader.check() for reader in mixture.readers)]
     for reader in mixture.readers + held_out.readers:
         reader.plan(0)  # a layout that cannot use this corpus says so before anything is written
 
@@ -273,6 +274,13 @@ def _stores(corpus: Corpus, tokenizer: Tokenizer, recipe: Recipe, processes: Pro
     if processes.first:
         processes.wait()
     return stores
+
+
+def _cut_warning(recipe: Recipe, store: Store) -> str | None:
+    """Where sentences matter, and the text has none."""
+    if not any(kind.layout.reads_sentences for kind in recipe.kinds):
+        return None
+    return cut_warning(int(store.sentence_continued.sum()), len(store.sentence_continued))
 
 
 def _opening(settings: Settings, model: Model, stores: Stores) -> str:

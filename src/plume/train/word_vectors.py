@@ -96,7 +96,7 @@ def _run(settings: WordSettings, folder: Path, *, quiet: bool) -> FinishedVector
             text, vocabulary = without_rare(text, vocabulary, recipe.least)
             recipe.check(vocabulary, settings.threads)
             held_out = join_phrases(held_out, recipe.phrases, words, vocabulary)
-        run = _Run(settings, folder, tokenizer, vocabulary, text, held_out, quiet=quiet)
+        run = _Run(settings, folder, tokenizer, vocabulary, text, held_out, warning=corpus.census().blobs, quiet=quiet)
         return run.go(entropy=stores.unigram_entropy)
     except PlumeError:
         if fresh and not _checkpoints(folder):  # refused before it began: nothing is left behind
@@ -116,8 +116,10 @@ class _Run:
         text: WordText,
         held_out: WordText,
         *,
+        warning: str | None,
         quiet: bool,
     ) -> None:
+        self.warning = warning
         self.settings, self.folder, self.tokenizer, self.quiet = settings, folder, tokenizer, quiet
         self.vocabulary, self.text, self.held_out = vocabulary, text, held_out
         self.trainer: Trainer = settings.recipe.trainer(vocabulary, seed=settings.seed, threads=settings.threads)
@@ -132,6 +134,8 @@ class _Run:
                 f"{recipe.name}/{recipe.size}: {len(self.vocabulary):,} words × {recipe.dimension}, {len(self.text.ids):,} words of text, "
                 f"{f'budget {budget}' if self.settings.budget else f'{recipe.epochs} epochs'}, {self.settings.threads} threads"
             )
+            if self.warning:
+                progress.say(self.warning)
             began = time.perf_counter()
             trainer.prepare(self.text, self.folder / _SCRATCH, progress.preparing)
             if not standing.pieces:  # counting is GloVe's work too; a run that goes on has been charged for it

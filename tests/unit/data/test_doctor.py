@@ -96,7 +96,8 @@ def test_one_sentence_documents_are_warned_of(tmp_path):
 def test_missing_punctuation_long_lines_and_empty_texts_are_warned_of(tmp_path):
     (tmp_path / "a.jsonl").write_text(json.dumps({"text": "word " * 30_000}) + '\n{"text": ""}\n')
     found = examine(tmp_path / "a.jsonl")
-    assert warned(found, "Sentences have 30000 words on average")
+    assert warned(found, "100% of sentences go on with the one before")
+    assert (found.sentences, found.cut_sentences) == (938, 937)
     assert warned(found, "line 1 has 149,999 characters")
     assert warned(found, "1 documents have an empty 'text'")
     assert warned(found, "very monotonous")

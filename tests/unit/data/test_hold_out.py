@@ -16,6 +16,7 @@ def encoded(lengths: list[int], first: int = 0) -> Encoded:
         np.ones(sentences, np.int64),
         np.array(lengths, np.int64),
         first + np.arange(len(lengths)),
+        np.zeros(sentences, bool),
     )
 
 

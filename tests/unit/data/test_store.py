@@ -113,7 +113,7 @@ class TestSameForAnyNumberOfWorkers:
             assert seen == sorted(seen)
             assert seen[-1] == corpus.census().characters
             made.append(contents(tmp_path / str(workers)))
-        assert len(made[0]) == 17
+        assert len(made[0]) == 19
         assert all(other == made[0] for other in made)
 
     def test_batches_make_no_difference(self, sample, write, byte_level, tmp_path, monkeypatch):
@@ -176,12 +176,18 @@ class TestText:
         assert byte_level.decode(ids) == "\n".join(documents[0]).strip()
 
     def test_a_sentence_without_end_is_cut_and_nothing_is_lost(self, write, byte_level, tmp_path, monkeypatch):
-        monkeypatch.setattr(encoder_module, "LONGEST_SENTENCE", 50)
-        text = "dog walks " * 100 + "Then rain. " * 12 + "x" * 130 + ". 今天" + "学习" * 70
+        monkeypatch.setattr(encoder_module, "LONGEST_TEXT", 50)
+        text = "dog walks " * 110 + "Then rain. " * 12 + "x" * 1300 + ". 今天" + "学习" * 700
         stores = build_stores(write([[text]]), byte_level, words=Words.SPACES, cache=tmp_path)
         ids = np.concatenate([stores.train.tokens[:-1], stores.held_out.tokens[:-1]])
         assert byte_level.decode(ids) == text
-        assert (stores.train.sentence_end - stores.train.sentence_start).max() <= 150
+        assert (stores.train.sentence_end - stores.train.sentence_start).max() <= 640
+        assert stores.train.sentence_continued.sum() + stores.held_out.sentence_continued.sum() == 6 + 2 + 43
+
+    def test_a_line_without_sentence_ends_can_be_held_out_too(self, write, wordpiece, tmp_path):
+        stores = build_stores(write([["dog walks " * 400]]), wordpiece, words=Words.SPACES, cache=tmp_path)
+        assert (len(stores.train.tokens), len(stores.held_out.tokens)) == (768 + 1, 32 + 1)
+        assert stores.train.sentence_continued.tolist() == [False] + [True] * 23
 
     def test_sentences_without_tokens_are_dropped(self, write, wordpiece, tmp_path):
         documents = [["The dog walks.", "\u200b", "Rain falls."], ["\u200b\ufeff"], ["Old hills."]]

@@ -1,7 +1,9 @@
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from plume.text.languages import is_han
 from plume.text.sentences import sentence_starts, split_sentences
 
 KEPT_TOGETHER = [
@@ -70,6 +72,70 @@ def test_no_character_is_lost(text):
     assert all(start < len(text) for start in starts[1:])
 
 
-def test_a_long_text_without_spaces_takes_no_quadratic_time():
-    assert len(split_sentences("." * 200_000 + "a")) == 1
+class Counted(str):
+    """Counts the characters that are copied or searched through Python; what a compiled pattern does is linear by its shape."""
+
+    looked_at = 0
+
+    def __getitem__(self, key):
+        found = super().__getitem__(key)
+        Counted.looked_at += len(found)
+        return found
+
+    def count(self, sign, begin, end):
+        Counted.looked_at += end - begin
+        return super().count(sign, begin, end)
+
+
+ENDLESS = {
+    "one letter": "a",
+    "base64": "Qm9/+zE0",
+    "words": "word and ",
+    "a Chinese run": "天地玄黄宇宙洪荒",
+    "dots": ".",
+    "signs": ".,'!\"-;",
+    "initials": "A. ",
+    "numbers": "1 . ",
+    "spaces": " ",
+    "blank lines": "\n \r",
+    "marks": "e\u0301",
+    "open quotes": '好。"，',
+}
+
+
+@pytest.mark.parametrize("unit", ENDLESS.values(), ids=ENDLESS.keys())
+def test_time_grows_with_the_text_and_not_with_its_square(unit):
+    seen = []
+    for size in (40_000, 80_000):
+        Counted.looked_at = 0
+        starts = sentence_starts(Counted(f"a{unit * (size // len(unit))} b"))
+        seen.append(Counted.looked_at)
+        assert max(np.diff(starts), default=0) <= 1_300  # so that whatever is done to a sentence cannot grow with the text
+    assert seen[1] <= 2.1 * seen[0] + 1_000
+
+
+def test_text_without_sentence_ends_is_cut_every_32_words_at_spaces():
+    words = [f"w{number}" for number in range(1_000)]
+    found = split_sentences(" ".join(words))
+    assert [word for piece in found for word in piece.split()] == words
+    assert [len(piece.split()) for piece in found] == [32] * 31 + [8]
+
+
+def test_chinese_without_sentence_ends_is_cut_every_32_characters():
+    text = "天地玄黄，宇宙洪荒" * 200
+    found = split_sentences(text)
+    assert "".join(found) == text
+    assert all(sum(map(is_han, piece)) <= 32 for piece in found)
+    assert len(found) < 80
+
+
+def test_a_long_sentence_is_left_alone_up_to_a_thousand_characters():
+    text = "Word " * 199 + "end."
+    assert (len(text), split_sentences(text)) == (999, [text])
+    assert split_sentences(f"Short one. {text} Short two.") == ["Short one.", text, "Short two."]
+    longer = "Word " * 200 + "end."
+    assert split_sentences(f"Short one. {longer} Short two.")[::8] == ["Short one.", "Short two."]
+
+
+def test_many_sentences_are_many():
     assert len(split_sentences("好。" * 100_000)) == 100_000
