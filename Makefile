@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 TORCH := 2.13.0
 PIP := $(BIN)/python -m pip install --disable-pip-version-check
-ONLINE := "make again: it goes on where it stopped. If a version was not found, see which index pip asks: .venv/bin/pip config list"
+ONLINE := "is the network up? make again goes on where it stopped. If a version was not found, see which index pip asks: $(BIN)/pip config list"
 
 .PHONY: demo test check check-all bench recipes-table tasks-table venv clean
 
@@ -49,7 +49,7 @@ venv: .venv/.installed          ## only set up: .venv with plume in it
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "plume needs Python 3.11 or newer, and $(PYTHON) is %d.%d; try: make PYTHON=python3.12" % sys.version_info[:2])'
 	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && $(BIN)/python -m pip --version >/dev/null 2>&1 || { \
 		rm -rf .venv; .ci/step "Setting up .venv" "on Debian and Ubuntu: apt install python3-venv" $(PYTHON) -m venv .venv; }
-	@.ci/step "Installing torch $(TORCH), the largest part" $(ONLINE) $(PIP) torch==$(TORCH)
+	@.ci/step "Installing torch $(TORCH)" $(ONLINE) $(PIP) torch==$(TORCH)
 	@.ci/step "Installing plume" $(ONLINE) $(PIP) -c constraints.txt -e '.[demo]'
 	@touch $@
 
