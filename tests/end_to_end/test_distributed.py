@@ -7,10 +7,12 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from safetensors.torch import load_file
 
+Launch = Callable[..., "subprocess.Popen[str]"]
 TORCHRUN = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "plume")
 
 
@@ -33,16 +35,16 @@ def losses(folder: Path) -> list[dict[str, float]]:
     ],
 )
 def test_two_processes_equal_one(
-    family: str, flags: tuple[str, ...], tmp_path: Path, start: Callable[..., subprocess.Popen[str]], pretraining: Callable[..., list[str]]
+    family: str, flags: tuple[str, ...], tmp_path: Path, start: Callable[..., Any], launch: Launch, pretraining: Callable[..., list[str]]
 ) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     optimisers = [flag for flag in flags if flag.endswith("()")]
     wide = ("network.width=128", "embedding.width=128", "network.feed_forward=129") if optimisers else ()  # wide enough to be factored
     settings = (*wide, *(f"training.optimiser={name}" for name in optimisers))
     alone = start(pretraining(one, family, settings=settings))
-    assert alone.wait() == 0, alone.stderr.read() if alone.stderr else ""
-    both = start([*pretraining(two, family, settings=settings), *(flag for flag in flags if flag not in optimisers)], launcher=TORCHRUN)
-    _, err = both.communicate(timeout=300)
+    assert alone.wait() == 0, alone.communicate()[1]
+    both = launch([*pretraining(two, family, settings=settings), *(flag for flag in flags if flag not in optimisers)], launcher=TORCHRUN)
+    _, err = both.communicate()
     assert both.returncode == 0, err
     assert len(losses(one)) == len(losses(two)) > 12
     for ours, theirs in zip(losses(one), losses(two), strict=True):
@@ -54,10 +56,8 @@ def test_two_processes_equal_one(
 
 
 @pytest.mark.slow
-def test_a_batch_that_does_not_divide_is_refused(
-    tmp_path: Path, start: Callable[..., subprocess.Popen[str]], pretraining: Callable[..., list[str]]
-) -> None:
-    process = start(pretraining(tmp_path / "run", settings=("training.batch=9",)), launcher=TORCHRUN)
-    _, err = process.communicate(timeout=120)
+def test_a_batch_that_does_not_divide_is_refused(tmp_path: Path, launch: Launch, pretraining: Callable[..., list[str]]) -> None:
+    process = launch(pretraining(tmp_path / "run", settings=("training.batch=9",)), launcher=TORCHRUN)
+    _, err = process.communicate()
     assert process.returncode != 0
     assert "does not divide over 2 processes" in err

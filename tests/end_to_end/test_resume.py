@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import random
 import signal
-import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,10 +22,16 @@ def last_step(folder: Path) -> int:
     return int(json.loads(whole[-1])["step"]) if whole else 0
 
 
-def wait_for_step(process: subprocess.Popen[str], folder: Path, step: int) -> None:
-    deadline = time.monotonic() + 120
-    while last_step(folder) < step and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.002)
+# A run that waits at this step for its end: however late the signal comes, the run is not over.
+HELD = """
+from plume.train.metrics import MetricsLog
+write = MetricsLog.write
+def held(self, **values):
+    write(self, **values)
+    while values["step"] >= 140:
+        signal.pause()
+MetricsLog.write = held
+"""
 
 
 # One network, two, none that looks ahead, and two that look back at a memory, which must come back too.
@@ -38,19 +43,20 @@ FAMILIES = [
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_killed_at_a_random_step(
-    family: str, tmp_path: Path, start: Callable[..., subprocess.Popen[str]], pretraining: Callable[..., list[str]]
+    family: str, tmp_path: Path, start: Callable[..., Any], pretraining: Callable[..., list[str]]
 ) -> None:
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     undisturbed = start([*pretraining(whole, family, BUDGET, SETTINGS), "--save-every", "20steps"])
-    victim = start([*pretraining(broken, family, BUDGET, SETTINGS), "--save-every", "20steps"])
-    wait_for_step(victim, broken, random.randrange(25, 120))
+    victim = start([*pretraining(broken, family, BUDGET, SETTINGS), "--save-every", "20steps"], first=HELD)
+    moment = random.randrange(25, 140)
+    victim.wait_until(lambda: last_step(broken) >= moment)
     victim.send_signal(signal.SIGKILL)
     assert victim.wait() == -signal.SIGKILL, "the run must be killed before it ends by itself"
     stopped_at = last_step(broken)
-    assert undisturbed.wait() == 0, undisturbed.stderr.read() if undisturbed.stderr else ""
+    assert undisturbed.wait() == 0, undisturbed.communicate()[1]
 
     resumed = start(["pretrain", "--resume", str(broken)])
-    assert resumed.wait() == 0, resumed.stderr.read() if resumed.stderr else ""
+    assert resumed.wait() == 0, resumed.communicate()[1]
     last = Path("train/checkpoint-000000150")
     kept = {path.name for path in (whole / last).glob("*.safetensors")}
     assert ("memory.safetensors" in kept) is (family in ("transformer-xl", "xlnet", "elmo", "ulmfit"))
@@ -63,13 +69,13 @@ def test_killed_at_a_random_step(
 
 
 def test_sigterm_saves_and_leaves(
-    tmp_path: Path, start: Callable[..., subprocess.Popen[str]], pretraining: Callable[..., list[str]]
+    tmp_path: Path, start: Callable[..., Any], pretraining: Callable[..., list[str]]
 ) -> None:
     out = tmp_path / "run"
     process = start([*pretraining(out, "bert", "100000steps"), "--save-every", "90000steps"])
-    wait_for_step(process, out, 10)
+    process.wait_until(lambda: last_step(out) >= 10)
     process.send_signal(signal.SIGTERM)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate()
     assert process.returncode == 128 + signal.SIGTERM
     assert "--resume" in err and "Traceback" not in err
     (checkpoint,) = (out / "train").glob("checkpoint-*")
