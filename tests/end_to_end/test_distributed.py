@@ -9,9 +9,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 from safetensors.torch import load_file
 
 TORCHRUN = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "plume")
+
+COMPARABLE = {
+    "ulmfit": tuple(  # each process draws its own dropout
+        f"{name}=0.0"
+        for name in ("embedding.word_dropout", *(f"network.{kind}dropout" for kind in ("", "input_", "output_")), "network.weight_drop")
+    ),
+    "elmo": ("training.epsilon=1e-4",),  # Adam makes whole steps of gradients that are rounding alone
+}
 
 
 def losses(folder: Path) -> list[dict[str, float]]:
@@ -27,16 +36,18 @@ def losses(folder: Path) -> list[dict[str, float]]:
         pytest.param("bert", ("--accumulate", "2"), marks=pytest.mark.slow),
         pytest.param("transformer-xl", (), marks=pytest.mark.slow),  # every process remembers its own rows,
         pytest.param("xlnet", ("--accumulate", "2"), marks=pytest.mark.slow),  # and every part of them
-        pytest.param("elmo", ("--accumulate", "2"), marks=pytest.mark.slow),  # carries its state on, and each part reads both ways
+        pytest.param("ulmfit", ("--accumulate", "2"), marks=pytest.mark.slow),  # carries its state on
+        pytest.param("elmo", ("--accumulate", "2"), marks=pytest.mark.slow),  # and each part reads both ways
     ],
 )
 def test_two_processes_equal_one(
     family: str, flags: tuple[str, ...], tmp_path: Path, start: Callable[..., subprocess.Popen[str]], pretraining: Callable[..., list[str]]
 ) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
-    alone = start(pretraining(one, family))
+    settings = COMPARABLE.get(family, ())
+    alone = start(pretraining(one, family, settings=settings))
     assert alone.wait() == 0, alone.stderr.read() if alone.stderr else ""
-    both = start([*pretraining(two, family), *flags], launcher=TORCHRUN)
+    both = start([*pretraining(two, family, settings=settings), *flags], launcher=TORCHRUN)
     _, err = both.communicate(timeout=300)
     assert both.returncode == 0, err
     assert len(losses(one)) == len(losses(two)) > 12
@@ -45,7 +56,7 @@ def test_two_processes_equal_one(
     left, right = load_file(one / "model.safetensors"), load_file(two / "model.safetensors")
     assert left.keys() == right.keys()
     for name, value in left.items():
-        assert (value - right[name]).abs().max() < 2e-4, name
+        assert torch.allclose(value, right[name], atol=2e-4, rtol=0), name
 
 
 @pytest.mark.slow
