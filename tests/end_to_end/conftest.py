@@ -22,7 +22,7 @@ SMALL = (
     "network.width=32", "network.depth=2", "network.heads=2", "network.feed_forward=64", "embedding.width=32",
     "training.length=32", "training.batch=8", "tokenizer.vocabulary=320",
 )  # fmt: skip
-RECURRENT = ("network.width=32", "training.length=8", "training.batch=8", "tokenizer.vocabulary=320")
+RECURRENT = ("network.width=32", "training.length=4", "training.batch=8", "tokenizer.vocabulary=320")
 
 
 @dataclass(frozen=True)

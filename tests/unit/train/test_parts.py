@@ -259,17 +259,17 @@ def test_layers_learn_at_rates_of_their_own(miniature: Any, built: Any) -> None:
     """ULMFiT §3.2–3.3: each layer at a share of the rate above it; frozen until its turn, the last layer first, the embedding last."""
     recipe = miniature("ulmfit")
     model = built(recipe)
-    training = replace(recipe.training, layer_decay=0.5, thaw=0.6)
+    training = replace(recipe.training, layer_decay=0.5, thaw=1.0)
     optimiser = make_optimiser(model, training)
     names = {id(parameter): name for name, parameter in model.named_parameters()}
     assert sorted(id(p) for group in optimiser.param_groups for p in group["params"]) == sorted(names)
     found = {}
-    for progress in (0.0, 0.2, 0.4, 0.6):
+    for progress in (0.0, 0.25, 0.5, 0.75, 1.0):
         set_rate(optimiser, 1.0, progress)
         found[progress] = {names[id(p)]: group["lr"] for group in optimiser.param_groups for p in group["params"]}
-    assert [found[0.6][name] for name in ("heads.causal_lm.bias", "layers.layers.1.bias", "layers.layers.0.input", "embedding.token.weight")] == [
-        1.0, 0.5, 0.25, 0.125,
-    ]  # fmt: skip
-    assert [sum(rate > 0 for rate in set_of.values()) for set_of in found.values()] == [1, 4, 7, 8]
+    layers = ("layers.layers.2.bias", "layers.layers.1.bias", "layers.layers.0.input")
+    rates = [found[1.0][name] for name in ("heads.causal_lm.bias", *layers, "embedding.token.weight")]
+    assert rates == [1.0, 0.5, 0.25, 0.125, 0.0625]
+    assert [sum(rate > 0 for rate in set_of.values()) for set_of in found.values()] == [1, 4, 7, 10, 11]
     plain = make_optimiser(model, recipe.training)
     assert len(plain.param_groups) == 2
