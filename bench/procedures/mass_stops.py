@@ -68,7 +68,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus", type=Path)
     parser.add_argument("--batches", type=int, default=400)
-    parser.add_argument("--train", help="a budget, such as 2m or 2000000tok")
+    parser.add_argument("--train", help="a budget, such as 2m or 2e6tokens")
     parser.add_argument("--prompts", type=int, default=100)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
