@@ -5,7 +5,7 @@ over the closing token, in 20% of the rows, and in 60% anywhere, so that the clo
 
     python bench/procedures/mass_stops.py CORPUS [--batches 400] [--train 2m --prompts 100]
 
-`--train` pre-trains mass/tiny for so many tokens or minutes, lets it go on with the beginnings of texts, greedily, and counts those that end before
+`--train` pre-trains mass/tiny for so many tokens or minutes, lets it go on with the beginnings of texts, and counts those that end before
 the limit: where a limit twice as high changes nothing.
 """
 
@@ -27,15 +27,23 @@ from plume.data.train_tokenizer import train_tokenizer
 from plume.train.pretrain import make_reader
 
 
+def closing_share(length: int) -> float:
+    """How often the authors' procedure hides the closing token of a row of so many tokens; one of three hides both that it may hide."""
+    places = length - round(length / 2)
+    return 1.0 if places == 1 else 0.2 + 0.6 / places
+
+
 def count_targets(corpus: Path, scratch: Path, batches: int) -> None:
     recipe = plume.recipe("mass/tiny")
     tokenizer = train_tokenizer(Corpus(corpus), recipe.tokenizer, recipe.format)
     stores = build_stores(Corpus(corpus), tokenizer, words=recipe.words, cache=scratch / "cache")
-    reader = make_reader(stores.train, replace(recipe, training=replace(recipe.training, length=128)), tokenizer, seed=0, rows=32)
-    end, cursor = tokenizer.id("</s>"), Cursor()
+    recipe = replace(recipe, training=replace(recipe.training, length=128))
+    end = tokenizer.id("</s>")
     targets = closing = rows = closed = text = 0
     expected = 0.0
-    for _ in range(batches):
+    for number in range(batches):
+        if number % 50 == 0:  # a row's chances are drawn by seed and number: several seeds, or the first rows of all corpora fare alike
+            reader, cursor = make_reader(stores.train, recipe, tokenizer, seed=number, rows=32), Cursor()
         batch = reader.batch(cursor)
         cursor = reader.following(cursor)
         (target,) = batch.labels.values()
@@ -44,7 +52,7 @@ def count_targets(corpus: Path, scratch: Path, batches: int) -> None:
         targets, closing = targets + len(target.value), closing + int((target.value == end).sum())
         rows, closed = rows + len(length), closed + len(set((target.index[target.value == end] // width).tolist()))
         text += int(length.sum())
-        expected += sum(0.2 + 0.6 / (size - round(size / 2)) for size in length.tolist())
+        expected += sum(closing_share(size) for size in length.tolist())
     print(f"rows {rows:,}  targets {targets:,}  = {targets / text:.4f} of the tokens (paper: 0.5)")
     print(f"targets that are </s>: {closing:,} of {targets:,} = {closing / targets:.5f}")
     print(f"rows that ask for </s>: {closed / rows:.4f} (the authors' procedure on rows of these lengths: {expected / rows:.4f})")
@@ -52,23 +60,24 @@ def count_targets(corpus: Path, scratch: Path, batches: int) -> None:
 
 def count_endings(corpus: Path, scratch: Path, budget: str, prompts: int) -> None:
     model = plume.pretrain("mass/tiny", corpus=corpus, out=scratch / "run", budget=budget, quiet=True)
-    ended, sizes = 0, []
     documents = itertools.islice(Corpus(corpus).documents(), prompts)
     beginnings = ["".join(document.paragraphs)[:100].rsplit(" ", 1)[0] for document in documents]
-    for prompt in beginnings:
-        short, long = (model.generate(prompt, max_tokens=limit, greedy=True) for limit in (100, 200))
-        ended += short == long
-        sizes.append(len(model.tokenizer.encode([short])[0]) - len(model.tokenizer.encode([prompt])[0]))
-    print(
-        f"texts that end before the limit: {ended} of {len(beginnings)}; tokens written: median {np.median(sizes):.0f}, most {max(sizes)}"
-    )
+    for greedy in (True, False):
+        ended, sizes = 0, []
+        for prompt in beginnings:
+            short, long = (model.generate(prompt, max_tokens=limit, greedy=greedy) for limit in (100, 200))
+            ended += short == long
+            sizes.append(len(model.tokenizer.encode([short])[0]) - len(model.tokenizer.encode([prompt])[0]))
+        print(
+            f"{'greedy' if greedy else 'sampled'}: {ended} of {len(beginnings)} end before the limit; median {np.median(sizes):.0f} tokens"
+        )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus", type=Path)
     parser.add_argument("--batches", type=int, default=400)
-    parser.add_argument("--train", help="a budget, such as 2m or 2000000tok")
+    parser.add_argument("--train", help="a budget, such as 2m or 2e6tokens")
     parser.add_argument("--prompts", type=int, default=100)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:

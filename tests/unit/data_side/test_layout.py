@@ -13,6 +13,7 @@ import pytest
 from plume.core.errors import PlumeError
 from plume.data.adjacent import AdjacentTexts
 from plume.data.layout import Blocks, FullSentences, PairLabel, Plan, SentencePairs
+from plume.data.single_sentences import SingleSentences
 from plume.data.stretches import sentence_pieces, truncate
 
 
@@ -349,6 +350,11 @@ def test_one_row_in_ten_is_short(store_of: Any) -> None:
     plan = SentencePairs(label=PairLabel.SWAPPED).plan(store_of([[1] * 100000]), room=50, generator=generator(7))
     short = ((plan.end - plan.start).sum(1) < 50).mean()
     assert abs(short - 0.1 * 48 / 49) < 5 * np.sqrt(0.09 / len(plan))
+
+
+def test_a_sentence_is_a_row(store_of: Any) -> None:
+    plan = SingleSentences().plan(store_of([[3, 9], [5]]), room=5, generator=generator(0))
+    assert np.hstack([plan.start, plan.end]).tolist() == [[0, 3], [3, 8], [8, 12], [13, 18]]  # the store's separator stands at 12
 
 
 # Adjacent texts

@@ -1,0 +1,23 @@
+"""Rows of one sentence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from plume.data.layout import Layout, Plan
+from plume.data.stretches import sentence_pieces
+
+if TYPE_CHECKING:
+    from plume.data.store import Store
+
+
+@dataclass(frozen=True, kw_only=True)
+class SingleSentences(Layout):
+    """A row for each sentence, cut where it is longer than the room (MASS, arXiv:1905.02450, which trains on sentences)."""
+
+    def plan(self, store: Store, *, room: int, rows: int = 1, generator: np.random.Generator) -> Plan:
+        begin, end, _ = sentence_pieces(store, longest=room)
+        return Plan(start=begin[:, None], end=end[:, None])
