@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from safetensors.torch import load_file
 
+WIDE = ("network.width=128", "embedding.width=128", "network.feed_forward=129")  # enough for Adafactor to keep rows and columns
 TORCHRUN = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "plume")
 
 
@@ -37,8 +38,7 @@ def test_two_processes_equal_one(
 ) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     optimisers = [flag for flag in flags if flag.endswith("()")]
-    wide = ("network.width=128", "embedding.width=128", "network.feed_forward=129") if optimisers else ()  # wide enough to be factored
-    settings = (*wide, *(f"training.optimiser={name}" for name in optimisers))
+    settings = (*WIDE, *(f"training.optimiser={name}" for name in optimisers)) if optimisers else ()
     alone = start(pretraining(one, family, settings=settings))
     assert alone.wait() == 0, alone.stderr.read() if alone.stderr else ""
     both = start([*pretraining(two, family, settings=settings), *(flag for flag in flags if flag not in optimisers)], launcher=TORCHRUN)
@@ -51,6 +51,26 @@ def test_two_processes_equal_one(
     assert left.keys() == right.keys()
     for name, value in left.items():
         assert (value - right[name]).abs().max() < 2e-4, name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("optimiser", ["AdamW()", "Adafactor()"])
+def test_a_sharded_run_goes_on_with_the_same_bits(
+    optimiser: str, tmp_path: Path, start: Callable[..., subprocess.Popen[str]], pretraining: Callable[..., list[str]]
+) -> None:
+    """The last checkpoint of a run is written after a measurement, which leaves some parameters whole."""
+    settings = (*WIDE, f"training.optimiser={optimiser}", "training.schedule=Constant()")
+    calls = [
+        [*pretraining(tmp_path / "whole", budget="8steps", settings=settings), "--fsdp"],
+        [*pretraining(tmp_path / "parts", budget="4steps", settings=settings), "--fsdp"],
+        ["pretrain", "--resume", str(tmp_path / "parts"), "--budget", "8steps"],
+    ]
+    for call in calls:
+        process = start(call, launcher=TORCHRUN)
+        _, err = process.communicate(timeout=300)
+        assert process.returncode == 0, err
+    for name in ("model.safetensors", "train/checkpoint-000000008/optimiser.safetensors"):
+        assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "parts" / name).read_bytes(), name
 
 
 @pytest.mark.slow
