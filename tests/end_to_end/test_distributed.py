@@ -70,6 +70,26 @@ def test_two_processes_equal_one(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("optimiser", ["AdamW()", "Adafactor()"])
+def test_a_sharded_run_goes_on_with_the_same_bits(
+    optimiser: str, tmp_path: Path, launch: Launch, pretraining: Callable[..., list[str]]
+) -> None:
+    """The last checkpoint of a run is written after a measurement, which leaves some parameters whole."""
+    settings = (*WIDE, f"training.optimiser={optimiser}", "training.schedule=Constant()")
+    calls = [
+        [*pretraining(tmp_path / "whole", budget="8steps", settings=settings), "--fsdp"],
+        [*pretraining(tmp_path / "parts", budget="4steps", settings=settings), "--fsdp"],
+        ["pretrain", "--resume", str(tmp_path / "parts"), "--budget", "8steps"],
+    ]
+    for call in calls:
+        process = launch(call, launcher=TORCHRUN)
+        _, err = process.communicate()
+        assert process.returncode == 0, err
+    for name in ("model.safetensors", "train/checkpoint-000000008/optimiser.safetensors"):
+        assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "parts" / name).read_bytes(), name
+
+
+@pytest.mark.slow
 def test_a_batch_that_does_not_divide_is_refused(tmp_path: Path, launch: Launch, pretraining: Callable[..., list[str]]) -> None:
     process = launch(pretraining(tmp_path / "run", settings=("training.batch=9",)), launcher=TORCHRUN)
     _, err = process.communicate()

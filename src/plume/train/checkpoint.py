@@ -20,7 +20,7 @@ from plume.model.checkpoint import WEIGHTS, load_weights, read_weights, save_wei
 from plume.model.sharded import whole
 from plume.model.trainable import Trainable
 from plume.train.budget import Spent
-from plume.train.distributed import gathered, like, own_share
+from plume.train.distributed import gathered, like, own_share, reshard
 
 _OPTIMISER, _MEMORY, _STATE = "optimiser.safetensors", "memory.safetensors", "state.json"
 
@@ -42,6 +42,7 @@ def save_checkpoint(
     folder: Path, model: Trainable, optimiser: torch.optim.Optimizer, position: Position, *, write: bool, publish: bool = True
 ) -> None:
     """Every process calls this; the one with `write` puts it on disk, then makes the weights the run's current ones."""
+    reshard(model)
     weights = {name: whole(parameter.detach()) for name, parameter in model.named_parameters()}
     moments = {
         f"{name}.{moment}": whole(value)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import torch
 import torch.distributed as dist
 from torch import nn
-from torch.distributed.fsdp import fully_shard
+from torch.distributed.fsdp import FSDPModule, fully_shard
 from torch.distributed.tensor import DTensor, distribute_tensor
 from torch.nn.parallel import DistributedDataParallel
 
@@ -68,6 +68,13 @@ class Processes:
                 fully_shard(block)
         fully_shard(model)
         return model
+
+
+def reshard(model: nn.Module) -> None:
+    """After a pass that only measures, FSDP's outermost parameters are whole, and not those that the optimiser knows: put them back."""
+    for part in model.modules():
+        if isinstance(part, FSDPModule):
+            part.reshard()
 
 
 def some_unused(recipe: Recipe) -> bool:
