@@ -11,8 +11,12 @@ import numpy as np
 import pytest
 
 import plume
+from plume.cli import main
 from plume.comparing.probes import probe
+from plume.comparing.rehearsal import _sample
+from plume.comparing.study import Study, StudyTask
 from plume.core.errors import PlumeError
+from plume.data.corpus import CorpusKind
 from plume.model.checkpoint import save_model
 from plume.model.model import Model
 from plume.nn.embedding import EmbeddingModule
@@ -20,6 +24,7 @@ from plume.readers.example import Example, Reading
 from plume.recipes import _catalog as catalog
 from plume.tasks.nli import TASK as NLI
 from plume.text.known_languages import Languages
+from plume.train.budget import Budget
 from plume.tuning.options import named, start_from_options
 from plume.tuning.preparing import prepare
 from plume.tuning.rows import Coder
@@ -177,3 +182,29 @@ def test_families_without_languages_ignore_the_column_and_refuse_the_argument(tm
         start_from_options(tmp_path / "bert", out=tmp_path / "again", language="en", **options)
     with pytest.raises(PlumeError, match="bert reads texts of all languages alike"):
         plume.load(tmp_path / "bert").embed("the cat", language="en")
+
+
+def test_the_command_line_says_it_too(xlm: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def run(*words: str) -> str:
+        monkeypatch.setattr("sys.argv", ["plume", *words])
+        with pytest.raises(SystemExit) as left:
+            main()
+        out, err = capsys.readouterr()
+        assert left.value.code == (2 if err else 0)
+        return err or out
+
+    assert run("score", str(xlm), "the cat") == run("score", str(xlm), "the cat", "--language", "en")
+    assert run("score", str(xlm), "the cat") != run("score", str(xlm), "the cat", "--language", "zh")
+    assert run("embed", str(xlm), "小猫") == run("embed", str(xlm), "小猫", "--language", "1")
+    assert run("fill", str(xlm), "the cat ___") == run("fill", str(xlm), "the cat ___", "--language", "en")
+    assert "Cannot tell which language '3.14' is in: say one of en, zh (--language" in run("embed", str(xlm), "3.14")
+    assert "no language 'de': say one of en, zh" in run("fill", str(xlm), "the cat ___", "--language", "de")
+
+
+def test_a_study_rehearses_pairs_on_pairs(tmp_path: Path) -> None:
+    record = {"text": "the cat. 小猫。", "source": "the cat.", "target": "小猫。", "source_language": "en", "target_language": "zh"}
+    (tmp_path / "corpus.jsonl").write_text((json.dumps(record) + "\n") * 20, encoding="utf-8")
+    task = StudyTask(name="a", kind="classification", train=str(tmp_path / "a.tsv"), scored=str(tmp_path / "b.tsv"))
+    study = Study(corpus=(str(tmp_path / "corpus.jsonl"),), tasks=(task,), recipes=("xlm",), budget=Budget.parse("10s"))
+    first = [json.loads(_sample(study, kind).splitlines()[0]) for kind in (CorpusKind.TEXT, CorpusKind.PAIRS)]
+    assert first[0] == {"text": record.pop("text")} and first[1] == record
