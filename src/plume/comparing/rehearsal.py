@@ -26,7 +26,7 @@ from plume.comparing.study import Study
 from plume.comparing.work import scored_examples
 from plume.core.errors import PlumeError
 from plume.core.files import write_text
-from plume.data.corpus import Corpus
+from plume.data.corpus import Corpus, CorpusKind
 from plume.model.recipe import Recipe
 from plume.readers.example import Example
 from plume.static.recipe import StaticRecipe
@@ -41,13 +41,13 @@ from plume.tuning.by_text import approach
 from plume.tuning.declared import Declared
 from plume.tuning.settings import mode_for
 from plume.tuning.task import Task
-from plume.tuning.tuned import TunedModel, assemble, reading_order
+from plume.tuning.tuned import TunedModel, assemble, coder_for, reading_order
 from plume.tuning.written import WrittenTask
 
 _STEPS = 3  # the first warms up
 _DOCUMENTS, _CHARACTERS = 300, 300_000  # of the corpus; enough for every layout to make some rows
 _EXAMPLES = 8  # of each task
-_SAMPLE = "sample.jsonl"
+_SAMPLE, _PAIRS = "sample.jsonl", "pairs.jsonl"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +88,10 @@ def look_at_tasks(study: Study) -> list[Look]:
 def rehearse_all(study: Study, entrants: Sequence[Entrant], looks: Sequence[Look], *, slots: int) -> list[Rehearsal]:
     """Each in a process of its own, so that its peak of memory is its own; as many at a time as cells will be."""
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(slots) as pool:
-        write_text(Path(scratch) / _SAMPLE, _sample(study))
+        write_text(Path(scratch) / _SAMPLE, _sample(study, CorpusKind.TEXT))
+        if any(isinstance(one.declared, Recipe) and one.declared.corpus is CorpusKind.PAIRS for one in entrants):
+            with contextlib.suppress(PlumeError):  # there are none: the entrant's own rehearsal says so
+                write_text(Path(scratch) / _PAIRS, _sample(study, CorpusKind.PAIRS))
         return list(pool.map(lambda one: _apart(study, one, looks, Path(scratch)), entrants))
 
 
@@ -106,11 +109,14 @@ def _apart(study: Study, entrant: Entrant, looks: Sequence[Look], scratch: Path)
     return Rehearsal(entrant=entrant.name, cannot={"": reason})
 
 
-def _sample(study: Study) -> str:
+def _sample(study: Study, kind: CorpusKind) -> str:
     documents, size = [], 0
-    for document in itertools.islice(Corpus(list(study.corpus)).documents(), _DOCUMENTS):
-        label = {} if document.label is None else {"label": document.label}
-        documents.append(json.dumps({"text": "\n".join(document.paragraphs)} | label, ensure_ascii=False))
+    for document in itertools.islice(Corpus(list(study.corpus), kind=kind).documents(), _DOCUMENTS):
+        record = {"text": "\n".join(document.paragraphs)} | ({} if document.label is None else {"label": document.label})
+        if document.languages is not None:
+            sides = dict(zip(("source", "target"), document.paragraphs, strict=True))
+            record = sides | {f"{side}_language": name for side, name in zip(sides, document.languages, strict=True)}
+        documents.append(json.dumps(record, ensure_ascii=False))
         size += len(documents[-1])
         if size > _CHARACTERS:
             break
@@ -129,7 +135,8 @@ def rehearse(study: Study, entrant: Entrant, looks: Sequence[Look], scratch: Pat
     folder = scratch / entrant.folder
     try:
         Corpus(list(study.corpus), kind=recipe.corpus).require_trainable()
-        settings = make_settings(recipe, corpus=[scratch / _SAMPLE], budget=f"{_STEPS}steps", log_every=1, measurements=1, save_every="1d")
+        sample = scratch / (_PAIRS if recipe.corpus is CorpusKind.PAIRS else _SAMPLE)
+        settings = make_settings(recipe, corpus=[sample], budget=f"{_STEPS}steps", log_every=1, measurements=1, save_every="1d")
         start(settings, folder, quiet=True)
     except PlumeError as error:
         return Rehearsal(entrant=entrant.name, cannot={"": str(error)})
@@ -173,7 +180,10 @@ def _try(folder: Path, look: Look) -> str | None:
         body, tokenizer = read_model(folder)
         adaptation = Adaptation(mode=mode_for(body))
         task = approach(look.task, body, tokenizer, look.examples, adaptation=adaptation)
-        declared = Declared(tasks=(task,), adaptation=adaptation, length=body.recipe.training.length, order=reading_order(body, tokenizer))
+        length = body.recipe.training.length
+        usual = coder_for(body, tokenizer, length=length).usual_language(look.examples)
+        order = reading_order(body, tokenizer)
+        declared = Declared(tasks=(task,), adaptation=adaptation, length=length, order=order, language=usual)
         model = assemble(body, declared)
         model.initialise(0)
         TunedModel(model, tokenizer, declared).answers(task, look.examples[:_EXAMPLES])

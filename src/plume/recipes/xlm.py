@@ -2,7 +2,22 @@
 
 Rows of one language alternate with pairs, in which a hidden word can be read off the other side; positions begin again there, so that words
 and their translations stand near each other. Use it with a corpus of pairs, to search or classify in one language what was labelled in
-another.
+another. A text is read with its language's vector: the one that is said (`language=`, `--language`, a row's `language`), or the one that
+its script or its words tell.
+
+Differs from the paper:
+
+- Rows begin with `<s>` and have one `</s>` between the texts of a pair, as the published tokenisers write them; in the authors' training they
+  begin with `</s>`, and translations have two between them, at the second of which positions begin again (ours do with the second text).
+- 15% of the tokens of each row are hidden; the authors draw each token by itself.
+- Frequent tokens are hidden as often as others (§3.2 weighs them down; that is off in the authors' code too).
+- All text comes from the pairs, and languages come as often as they have rows; the paper reads Wikipedia beside them, and draws rare languages
+  more often (§3.1, and lg_sampling_factor in the code).
+- Rows of one language hold whole sentences; the authors' are a stream, cut every 256 tokens.
+- The rate falls linearly after its warm-up; the authors' commands hold it at 1e-4.
+- Causal LM (§3.2) is not among the objectives: `--objective causal_lm` trains it.
+- In tasks of English alone (GLUE) the authors add no language vector; here a text always has its own. Pairs of a task are laid out as in their
+  XNLI: positions go on.
 """
 
 from __future__ import annotations
@@ -38,9 +53,7 @@ FORMAT = Format(
 )
 _HEAD = TokenPrediction(transform=False)
 
-# A segment is a language, numbered in the order of their names. Differences from facebookresearch/XLM: its training begins a text with </s>
-# too, where its tokenisers (and transformers) write <s>; its positions begin again with the second </s>, ours with the second text; tokens
-# are masked one by one with probability 15%, ours are 15% of each row. The paper's sampling of rare tokens (§3.2) is off there, and here.
+# A segment is a language, numbered in the order of their names.
 XLM = Recipe(
     name="xlm",
     size="base",

@@ -84,7 +84,7 @@ class Languages:
         candidates = self._by_script(text)
         if len(candidates) == 1:
             return candidates[0]
-        if self.counts is None or not len(ids):
+        if self.counts is None or not len(ids) or not self.counts[candidates].any(1).all():
             return None
         scores = self._evidence[candidates][:, np.asarray(ids)].sum(1)
         second, best = np.argsort(scores, kind="stable")[-2:]

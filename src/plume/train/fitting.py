@@ -14,7 +14,8 @@ from plume.data.corpus import Corpus, CorpusKind
 from plume.data.layout import PairLabel
 from plume.data.lexicon import Entry, UnitKind, mark_units, read_lexicon
 from plume.data.phrases import lexicon_for
-from plume.data.store import Stores
+from plume.data.store import Store, Stores
+from plume.model.checkpoint import LANGUAGES
 from plume.model.recipe import Recipe
 from plume.text.known_languages import Languages
 from plume.text.languages import count_scripts, scripts_of
@@ -55,13 +56,40 @@ def save_units(folder: Path, entries: list[Entry]) -> None:
         write_text(folder / PHRASES, "".join(f"{entry.text}\t{entry.kind.value}\n" for entry in entries))
 
 
-def find_languages(recipe: Recipe, stores: Stores, tokenizer: Tokenizer) -> Languages | None:
-    """For recipes with a vector for each language: their names, and how frequent tokens are in each, by which texts are told apart at use."""
+def number_languages(recipe: Recipe, stores: Stores, initial: str | None) -> Languages | None:
+    """What the model that a run starts from knows of its languages; the corpus' own are numbered as its vectors are, new ones behind."""
+    path = None if initial is None else Path(initial) / LANGUAGES
+    if not recipe.languages or not stores.train.languages or path is None or not path.exists():
+        return None
+    known = Languages.load(path)
+    names = tuple(dict.fromkeys([*known.names, *stores.train.languages]))
+    for store in (stores.train, stores.held_out):
+        number = np.array([names.index(name) for name in store.languages] or [0], np.int64)
+        store.sentence_language, store.languages = number[np.asarray(store.sentence_language)], names
+    return known
+
+
+def find_languages(recipe: Recipe, stores: Stores, tokenizer: Tokenizer, before: Languages | None = None) -> Languages | None:
+    """For recipes with a vector for each language: their names, and how frequent tokens are in each, by which texts are told apart at use.
+
+    `before` is what was known of them already.
+    """
     if not recipe.languages:
         return None
-    store = stores.train
-    names = store.languages or ("text",)  # running text is one language
-    counts = np.zeros((len(names), tokenizer.size), np.int64)
+    names = stores.train.languages or ("text",)  # running text is one language
+    counts = _counts(stores.train, len(names), tokenizer)
+    scripts = list(_scripts(counts, tokenizer))
+    if before is not None:
+        old = len(before.names)
+        scripts[:old] = [found or known for found, known in zip(scripts[:old], before.scripts, strict=True)]
+        if before.counts is not None and before.counts.shape[1] == tokenizer.size:
+            counts[:old] += before.counts
+    return Languages(names=names, scripts=tuple(scripts), counts=counts)
+
+
+def _counts(store: Store, languages: int, tokenizer: Tokenizer) -> NDArray[np.int64]:
+    """[L, V] special tokens apart."""
+    counts = np.zeros((languages, tokenizer.size), np.int64)
     for first in range(0, len(store.sentence_start), _SENTENCES):
         some = slice(first, first + _SENTENCES)
         begin, end, language = (np.asarray(part[some]) for part in (store.sentence_start, store.sentence_end, store.sentence_language))
@@ -72,7 +100,7 @@ def find_languages(recipe: Recipe, stores: Stores, tokenizer: Tokenizer) -> Lang
         flat = language[sentence[inside]] * tokenizer.size + tokens[inside]
         counts += np.bincount(flat, minlength=counts.size).reshape(counts.shape)
     counts[:, tokenizer.special_ids] = 0
-    return Languages(names=names, scripts=_scripts(counts, tokenizer), counts=counts)
+    return counts
 
 
 def _scripts(counts: NDArray[np.int64], tokenizer: Tokenizer) -> tuple[frozenset[str], ...]:

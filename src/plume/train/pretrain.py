@@ -37,7 +37,7 @@ from plume.train.checkpoint import Position, checkpoints, load_checkpoint, save_
 from plume.train.device import choose_device, choose_precision
 from plume.train.distributed import Processes, some_unused
 from plume.train.evaluate import evaluate, label_shares
-from plume.train.fitting import find_languages, find_units, refuse_misfit, save_units
+from plume.train.fitting import find_languages, find_units, number_languages, refuse_misfit, save_units
 from plume.train.loop import Loop, Outcome, Plan
 from plume.train.measure import measure_noise
 from plume.train.metrics import MetricsLog
@@ -84,6 +84,7 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
     corpus.require_trainable()
     tokenizer = _tokenizer(settings, folder, corpus, processes, quiet=quiet)
     stores = _stores(corpus, tokenizer, recipe, processes, quiet=quiet)
+    known = number_languages(recipe, stores, settings.initial)
     refuse_misfit(recipe, stores)
     entries, units = find_units(recipe, stores, tokenizer, corpus=corpus, folder=folder, lexicon=settings.lexicon)
     mixture = make_mixture(stores.train, recipe, tokenizer, seed=settings.seed)
@@ -96,7 +97,7 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
 
     model = build(recipe, vocabulary=tokenizer.size, seed=settings.seed, initial=settings.initial).to(processes.device)
     model.spell(tokenizer.tokens())
-    model.languages = find_languages(recipe, stores, tokenizer)
+    model.languages = find_languages(recipe, stores, tokenizer, known)
     for part in model.modules():
         if isinstance(part, Stack):
             part.checkpointing = settings.recompute

@@ -254,6 +254,7 @@ def test_it_fills_blanks(family: str, model_of: Any) -> None:
     _, model = model_of(family)
     found = model.fill("The tired ___ paints the lighthouse.", top=3)
     assert len(found) == 1 and len(found[0]) == 3
+    assert len({blank.text for blank in found[0]}) == 3
     assert all(0 <= blank.probability <= 1 for blank in found[0])
 
 
