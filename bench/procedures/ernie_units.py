@@ -3,8 +3,8 @@
     python bench/procedures/ernie_units.py corpus.jsonl [--gold ner.txt]
 
 For each stage the batches that training is given are read: units a token (1: every token for itself), and how many tokens stand side by side
-where something is hidden. The paper's stages (arXiv:1904.09223 §3.2) hide single characters or word pieces, then phrases, then entities: the third must differ
-from the second. With --gold (CoNLL: a character and its BIO tag a line, a blank line after a sentence) the sentences of that file are the
+where something is hidden. The paper's stages (arXiv:1904.09223 §3.2) hide single characters or word pieces, then phrases, then entities: the
+third must differ from the second. With --gold (CoNLL: a character and its BIO tag a line, a blank line after a sentence) the sentences of that file are the
 corpus too, and what the entity stage would hide whole is held against the gold spans of two characters and more.
 """
 
@@ -63,7 +63,8 @@ def measure(corpus: Corpus, scratch: Path, gold: dict[str, set[tuple[int, int]]]
     stores = build_stores(corpus, tokenizer, words=recipe.words)
     started = time.process_time()
     entries = lexicon_for(corpus, cache=scratch / "cache")
-    print(f"{len(entries):,} phrases and names of {corpus.census().characters:,} characters in {time.process_time() - started:.1f} s of processor time")
+    spent = time.process_time() - started
+    print(f"{len(entries):,} phrases and names of {corpus.census().characters:,} characters in {spent:.1f} s of processor time")
     print(find_units(recipe, stores, tokenizer, corpus=corpus, folder=scratch, lexicon=None)[1])
     for kind in recipe.kinds:
         reader = make_reader(stores.train, recipe, tokenizer, seed=0, kind=kind)

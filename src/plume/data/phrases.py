@@ -58,7 +58,7 @@ class MinedPhrase(Entry):
 
 @dataclass(frozen=True, kw_only=True)
 class Mining:
-    """What a phrase must have. An English phrase whose words are nearly always capitalised counts as an entity; Chinese has no such sign: see `lexicon_for`."""
+    """What a phrase must have. An English phrase whose words are nearly always capitalised counts as an entity; Chinese shows no such sign."""
 
     longest: int = 4  # words
     least_count: int = 5

@@ -42,7 +42,7 @@ def find_units(
         f"{len(entries) - entities:,} phrases and {entities:,} entities {'in the lexicon' if lexicon is not None else 'found in the corpus'}; "
         f"they join {joined[0]:.1%} and {joined[1]:.1%} of the words to the one before"
     )
-    if np.array_equal(*(units[kind.value] for kind in UnitKind)):
+    if np.array_equal(units[UnitKind.PHRASE.value], units[UnitKind.ENTITY.value]):
         words += (
             ". No entity is known, so the entity stage hides the same phrases again: name some in a list of your own (--lexicon FILE, "
             "an entry a line, a tab, entity)"
