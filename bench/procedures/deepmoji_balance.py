@@ -42,7 +42,13 @@ def main() -> None:
     for balanced in (True, False):
         with tempfile.TemporaryDirectory() as scratch:
             overrides = [f"layout.balanced={balanced}", *given.overrides]
-            options = {"corpus": given.corpus, "out": Path(scratch) / "run", "budget": given.budget, "overrides": overrides, "seed": given.seed}
+            options = {
+                "corpus": given.corpus,
+                "out": Path(scratch) / "run",
+                "budget": given.budget,
+                "overrides": overrides,
+                "seed": given.seed,
+            }
             model = plume.pretrain(given.recipe, quiet=True, **options)
         print(f"{'balanced' if balanced else 'as it is'}: {shares(model, given.corpus)}")
         measure(model, given.corpus, given.test, counts)
@@ -73,11 +79,14 @@ def measure(model, corpus: Path, test: Path, counts: Counter[str]) -> None:
         logits = head.logits(head.pool(states, torch.tensor([framed.shape[1]])))[0, : len(labels)]
         scores += [logits] * len(kinds)
         answers += kinds
-    answer = torch.tensor(answers)
-    for name, value in (("alone", torch.stack(scores)), ("with shares", torch.stack(scores) + (prior if "balanced=True" in str(model.recipe.layout) else 0))):
+    answer, alone = torch.tensor(answers), torch.stack(scores)
+    for name, value in (("alone", alone), ("with shares", alone + prior)):
+        if name == "with shares" and not model.recipe.layout.balanced:  # it knows them
+            continue
         loss = torch.nn.functional.cross_entropy(value, answer)
-        best = value.topk(5).indices == answer[:, None]
-        print(f"  {name:12} {len(answer):,} answers: loss {loss:.3f}, right {best[:, 0].float().mean():.1%}, among five {best.any(1).float().mean():.1%}")
+        best = (value.topk(5).indices == answer[:, None]).float()
+        right, among = best[:, 0].mean(), best.sum(1).mean()
+        print(f"  {name:12} {len(answer):,} answers: loss {loss:.3f}, right {right:.1%}, among five {among:.1%}")
     print(f"  guessing: all alike {math.log(len(labels)):.3f}, by shares {-prior[answer].mean():.3f}")
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plume.core.errors import PlumeError
+from plume.core.files import write_text
 from plume.data.lines import read_lines
 from plume.text.languages import has_han
 from plume.text.tokenizer import Tokenizer
@@ -51,11 +52,15 @@ def read_lexicon(path: Path) -> list[Entry]:
     return list(entries.values())
 
 
+def write_lexicon(path: Path, entries: Iterable[Entry]) -> None:
+    write_text(path, "".join(f"{entry.text}\t{entry.kind.value}\n" for entry in entries))
+
+
 def mark_units(store: Store, entries: Iterable[Entry], tokenizer: Tokenizer) -> dict[str, NDArray[np.bool_]]:
     """`Store.units` for these entries: by kind, where a unit begins. Elsewhere words begin units, as they do in `word_start`.
 
-    Each stage masks one kind: entities are no part of the phrases. In a script of which no entity is known (none can be mined from
-    Chinese) phrases take their place, as single characters would be a step back.
+    Each stage masks one kind: entities are no part of the phrases. In a script of which no entity is known (text in small letters, a
+    lexicon of phrases only) phrases take their place, as single words would be a step back.
     """
     by_kind: dict[UnitKind, list[str]] = {kind: [] for kind in UnitKind}
     for entry in entries:

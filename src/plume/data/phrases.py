@@ -1,6 +1,7 @@
-"""Phrases mined from a corpus: words that stay together more than chance has it, and stand in many surroundings.
+"""Phrases and names found in a corpus, for families that mask them (ERNIE, arXiv:1904.09223) where no lexicon is given.
 
-For families that mask phrases and entities (ERNIE, arXiv:1904.09223) where no lexicon is given; the paper used tools of its own for these.
+The paper used tools of its own. Here phrases are words that stay together more than chance has it, and stand in many surroundings; names are
+those that jieba's tagger finds in Chinese (`text/names.py`), and phrases in capitals elsewhere.
 Togetherness is the pointwise mutual information of the phrase's worst cut in two; freedom is the entropy of the words beside it, on the side
 where it is smaller. A Chinese character counts as a word.
 """
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,19 +19,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plume.data.corpus import Corpus
-from plume.data.lexicon import Entry, UnitKind, read_lexicon
+from plume.data.lexicon import Entry, UnitKind, read_lexicon, write_lexicon
+from plume.data.store import cache_home
 from plume.data.train_tokenizer import sample_paragraphs
 from plume.text.languages import HAN, has_han
+from plume.text.names import chinese_names
 
 _WORD = re.compile(rf"[{HAN}]|[^\W_{HAN}]+(?:['’.&-][^\W_{HAN}]+)*|[^\w\s]|_")
+VERSION = 1  # of the lists kept; a change of what is found needs a new number
 SAMPLE = 16_000_000  # bytes of text that are mined: a few seconds, and a gigabyte at most
+NAMES = 4_000_000  # bytes of text that are searched for Chinese names, at some 100,000 characters a second
 _BREAK = 0  # the id of punctuation and of line ends: no phrase holds one
 Array = NDArray[np.int64]
 
 
-def lexicon_for(corpus: Corpus, path: Path | None = None) -> list[Entry]:
-    """The user's lexicon, or what the corpus itself shows; `mark_units` then finds the entries in a store."""
-    return read_lexicon(path) if path is not None else list(Mining()(sample_paragraphs(corpus, limit=SAMPLE)))
+def lexicon_for(corpus: Corpus, path: Path | None = None, *, cache: Path | None = None) -> list[Entry]:
+    """The user's lexicon, or what the corpus itself shows, which is kept in the cache; `mark_units` then finds the entries in a store."""
+    if path is not None:
+        return read_lexicon(path)
+    kept = (cache_home() if cache is None else cache) / "phrases" / f"{VERSION}-{corpus.census().fingerprint[:32]}.txt"
+    if kept.exists():
+        return read_lexicon(kept)
+    names = Counter(name for text in sample_paragraphs(corpus, limit=NAMES) if has_han(text) for name in chinese_names(text))
+    found = [Entry(text=name, kind=UnitKind.ENTITY) for name in sorted(names, key=lambda name: (-names[name], name))]
+    found += [phrase for phrase in Mining()(sample_paragraphs(corpus, limit=SAMPLE)) if phrase.text not in names]
+    if found:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        write_lexicon(kept, found)
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +58,7 @@ class MinedPhrase(Entry):
 
 @dataclass(frozen=True, kw_only=True)
 class Mining:
-    """What a phrase must have. An English phrase whose words are nearly always capitalised counts as an entity; Chinese has no such sign."""
+    """What a phrase must have. An English phrase whose words are nearly always capitalised counts as an entity; Chinese shows no such sign."""
 
     longest: int = 4  # words
     least_count: int = 5

@@ -126,6 +126,11 @@ class Recipe(Part):
         return self.kinds[0].noise
 
     @property
+    def needs_units(self) -> bool:
+        """Does it hide phrases or entities, which must be found in the text first?"""
+        return any(kind.noise.needs_units for kind in self.kinds)
+
+    @property
     def transformer(self) -> Transformer:
         """The network, of a recipe whose network is one."""
         if not isinstance(self.network, Transformer):

@@ -88,6 +88,8 @@ def label_shares(kinds: Sequence[BatchKind], readers: Sequence[Reader]) -> dict[
     found: dict[str, list[float]] = {}
     for kind, reader in zip(kinds, readers, strict=True):
         if kind.layout.label is PairLabel.DOCUMENT:
-            counts = np.bincount(reader.plan(0)[0].label, minlength=len(reader.store.labels)) + 1
+            labels = reader.plan(0)[0].label
+            assert labels is not None, "the layout says that rows have the documents' labels"
+            counts = np.bincount(labels, minlength=len(reader.store.labels)) + 1
             found |= {one.name: (counts / counts.sum()).tolist() for one in kind.objectives if one.answers is Answers.LAYOUT}
     return found

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plume.core.errors import PlumeError
-from plume.core.files import write_text
 from plume.data.corpus import Corpus, CorpusKind
 from plume.data.layout import PairLabel
-from plume.data.lexicon import Entry, UnitKind, mark_units, read_lexicon
+from plume.data.lexicon import Entry, UnitKind, mark_units, read_lexicon, write_lexicon
 from plume.data.phrases import lexicon_for
 from plume.data.store import Store, Stores
 from plume.model.checkpoint import LANGUAGES
@@ -32,7 +31,7 @@ def find_units(
 
     They come from the run's own folder where it is resumed, else from the user's lexicon, else they are mined from the corpus.
     """
-    if not any(kind.noise.needs_units for kind in recipe.kinds):
+    if not recipe.needs_units:
         if lexicon is not None:
             raise PlumeError(f"{recipe.name} hides no phrases or entities, so it has no use for a lexicon: leave --lexicon out.")
         return [], None
@@ -42,18 +41,24 @@ def find_units(
         store.units = mark_units(store, entries, tokenizer)
     if not entries:
         return [], "no phrases were found in this corpus: whole words are hidden instead. A list of your own helps: --lexicon FILE"
+    units = stores.train.units
     entities = sum(entry.kind is UnitKind.ENTITY for entry in entries)
-    inside = 1 - stores.train.units[UnitKind.PHRASE.value].mean() / max(stores.train.word_start.mean(), 1e-9)
-    where = "in the lexicon" if lexicon is not None else "mined from the corpus"
+    joined = [1 - units[kind.value].mean() / max(stores.train.word_start.mean(), 1e-9) for kind in UnitKind]
     words = (
-        f"{len(entries) - entities:,} phrases and {entities:,} entities {where}; phrases join {inside:.1%} of the words to the one before"
+        f"{len(entries) - entities:,} phrases and {entities:,} entities {'in the lexicon' if lexicon is not None else 'found in the corpus'}; "
+        f"they join {joined[0]:.1%} and {joined[1]:.1%} of the words to the one before"
     )
+    if np.array_equal(units[UnitKind.PHRASE.value], units[UnitKind.ENTITY.value]):
+        words += (
+            ". No entity is known, so the entity stage hides the same phrases again: name some in a list of your own (--lexicon FILE, "
+            "an entry a line, a tab, entity)"
+        )
     return entries, words
 
 
 def save_units(folder: Path, entries: list[Entry]) -> None:
     if entries:
-        write_text(folder / PHRASES, "".join(f"{entry.text}\t{entry.kind.value}\n" for entry in entries))
+        write_lexicon(folder / PHRASES, entries)
 
 
 def number_languages(recipe: Recipe, stores: Stores, initial: str | None) -> Languages | None:

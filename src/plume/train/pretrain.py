@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -86,7 +87,8 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
     stores = _stores(corpus, tokenizer, recipe, processes, quiet=quiet)
     known = number_languages(recipe, stores, settings.initial)
     refuse_misfit(recipe, stores)
-    entries, units = find_units(recipe, stores, tokenizer, corpus=corpus, folder=folder, lexicon=settings.lexicon)
+    with Console(stderr=True, quiet=quiet).status("looking for phrases and names …") if recipe.needs_units else nullcontext():
+        entries, units = find_units(recipe, stores, tokenizer, corpus=corpus, folder=folder, lexicon=settings.lexicon)
     mixture = make_mixture(stores.train, recipe, tokenizer, seed=settings.seed)
     held_out = make_mixture(
         stores.held_out, recipe, tokenizer, seed=_HELD_OUT_SEED, rows=_held_out_rows(recipe, stores.held_out, processes), as_it_is=True

@@ -146,6 +146,26 @@ class TestMining:
         assert Mining(togetherness=0.0, freedom=0.0)(lines) == []
         assert [phrase.text for phrase in Mining(togetherness=0.0, freedom=0.0, least_count=4)(lines)] == ["quantum foam"]
 
+    def test_chinese_names_are_entities_and_no_phrases(self, tmp_path):
+        around = ["来", "去", "看", "说", "有", "是", "也", "不"]
+        lines = [f"{one}机器翻译{other}。{other}张三丰{one}，{one}纽约{other}" for one in around for other in around]
+        lines += ["".join(random.Random(n).choices("的一了在人我他这中上个和到们你地出得就那", k=60)) for n in range(200)]
+        (tmp_path / "c.txt").write_text("\n".join(lines), encoding="utf-8")
+        entries = lexicon_for(Corpus(tmp_path / "c.txt"), cache=tmp_path / "cache")
+        kinds = {entry.text: entry.kind.value for entry in entries}
+        assert kinds["张三丰"] == kinds["纽约"] == "entity"
+        assert kinds["机器翻译"] == "phrase" and len(kinds) == len(entries)
+
+    def test_what_was_found_is_kept_for_the_same_text(self, tmp_path, monkeypatch):
+        (tmp_path / "c.txt").write_text("\n".join(" ".join(line) for line in texts_with(["deep learning", "New York"])))
+        first = lexicon_for(Corpus(tmp_path / "c.txt"), cache=tmp_path / "cache")
+        monkeypatch.setattr("plume.data.phrases.Mining", None)
+        again = lexicon_for(Corpus(tmp_path / "c.txt"), cache=tmp_path / "cache")
+        assert [(entry.text, entry.kind) for entry in again] == [(entry.text, entry.kind) for entry in first] != []
+        (tmp_path / "c.txt").write_text("other text. " * 30)
+        with pytest.raises(TypeError):
+            lexicon_for(Corpus(tmp_path / "c.txt"), cache=tmp_path / "cache")
+
     def test_the_users_lexicon_comes_before_mining(self, tmp_path):
         (tmp_path / "c.txt").write_text("\n".join(" ".join(line) for line in texts_with(["deep learning", "New York", "by hand"])))
         (tmp_path / "l.txt").write_text("my phrase\n")

@@ -204,7 +204,8 @@ def test_never_more_than_the_room_and_never_the_stop(gpt2: Any, sampling: dict[s
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"temperature": 0.0}, {"temperature": -1.0}, {"top_p": 0.0}, {"top_p": 1.1}, {"top_k": -1}, {"beams": 0}, {"repetition_penalty": 0.0}]
+    "wrong",
+    [{"temperature": 0.0}, {"temperature": -1.0}, {"top_p": 0.0}, {"top_p": 1.1}, {"top_k": -1}, {"beams": 0}, {"repetition_penalty": 0.0}],
 )
 def test_settings_that_cannot_be_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(PlumeError):

@@ -11,6 +11,7 @@ import pytest
 from plume.core.errors import PlumeError
 from plume.core.part import replace
 from plume.data.corpus import Corpus
+from plume.data.lexicon import UnitKind
 from plume.data.store import build_stores
 from plume.model.checkpoint import save_model
 from plume.model.language_model import LanguageModel
@@ -46,9 +47,19 @@ def test_a_lexicon_marks_both_parts(found: Any, tmp_path: Path) -> None:
         assert joined.any() and not (store.units["phrase"] & ~store.word_start).any()
 
 
+def test_the_user_is_told_where_a_stage_repeats_the_one_before(found: Any, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("wooden box\n自然语言\n", encoding="utf-8")
+    stores, _, words = found("ernie", lexicon=tmp_path / "mine.txt")
+    assert np.array_equal(stores.train.units["phrase"], stores.train.units["entity"])
+    assert words.startswith("2 phrases and 0 entities") and "the entity stage hides the same phrases again" in words
+
+
 def test_phrases_are_mined_kept_and_read_again(found: Any, tmp_path: Path) -> None:
     mined, entries, words = found("ernie")
-    assert "mined from the corpus" in words and len(entries) > 5
+    assert "found in the corpus" in words and len(entries) > 5
+    assert "the same phrases again" not in words
+    assert {entry.text for entry in entries if entry.kind is UnitKind.ENTITY} >= {"北京大学"}
+    assert not np.array_equal(mined.train.units["phrase"], mined.train.units["entity"])
     save_units(tmp_path, entries)
     again, same, _ = found("ernie")
     assert [(entry.text, entry.kind) for entry in same] == [(entry.text, entry.kind) for entry in entries]
