@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
+import os
 import sys
 
 import typer
 
 from plume._version import __version__
 from plume.core.errors import PlumeError
+from plume.core.files import refusal
 
 # In the order of use, which is also the order of --help.
 COMMANDS = (
@@ -59,7 +62,10 @@ for _name in COMMANDS:
 def main() -> None:
     """Run, and turn an error meant for the user into one message and exit code 2."""
     try:
-        app()
+        try:
+            app()
+        finally:
+            _flush()
     except PlumeError as error:
         print(f"plume: {error}", file=sys.stderr)
         sys.exit(2)
@@ -69,3 +75,19 @@ def main() -> None:
     except BrokenPipeError:  # the reader of our output went away
         sys.stderr.close()
         sys.exit(141)
+    except OSError as error:  # where a command writes without saying what
+        if error.errno not in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EROFS):
+            raise
+        print(f"plume: Cannot write{f' {error.filename}' if error.filename else ''}: {refusal(error)}.", file=sys.stderr)
+        sys.exit(2)
+
+
+def _flush() -> None:
+    """What cannot be printed must be known before Python ends."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what waits would be refused again
+        raise PlumeError(f"Cannot print: {refusal(error) or error}.") from None

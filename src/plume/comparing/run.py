@@ -18,7 +18,7 @@ from plume.comparing.sizes import machine, versions
 from plume.comparing.study import EMBEDDED, Study, refuse_within
 from plume.comparing.work import STUDY, read_study
 from plume.core.errors import PlumeError
-from plume.core.files import read_json, write_json
+from plume.core.files import clear_disk_errors, make_folder, read_json, write_json
 from plume.train.signals import watched_signals
 
 _FILES, MACHINE, _CLOCK, _LOCK = "files.json", "machine.json", Path("state") / "clock.json", ".lock"
@@ -87,8 +87,10 @@ def check_files(folder: Path, study: Study) -> None:
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """One at a time: two would spoil each other's runs."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / _LOCK).open("w") as handle:
+    make_folder(folder)
+    with clear_disk_errors(folder / _LOCK):
+        handle = (folder / _LOCK).open("w")
+    with handle:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

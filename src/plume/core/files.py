@@ -8,11 +8,27 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from plume.core.errors import PlumeError
+
+
+_OTHER = "choose another --out"
+_REASONS = {
+    errno.ENOSPC: f"the disk is full; free some space or {_OTHER}",
+    errno.EFBIG: f"the disk is full for files of this size; free some space or {_OTHER}",
+    errno.EDQUOT: f"your disk quota is used up; free some space or {_OTHER}",
+    errno.EROFS: f"the file system is read-only; {_OTHER}",
+    errno.EACCES: f"permission denied; {_OTHER}",
+    errno.EPERM: f"permission denied; {_OTHER}",
+    errno.EISDIR: f"there is a folder of that name; {_OTHER}",
+    errno.ENOTDIR: f"a part of the path is a file, not a folder; {_OTHER}",
+    errno.EEXIST: f"a part of the path is a file, not a folder; {_OTHER}",
+    errno.ENOENT: f"no folder can be made there; {_OTHER}",
+    errno.ENAMETOOLONG: f"the name is too long; {_OTHER}",
+}
 
 
 @contextmanager
@@ -21,25 +37,50 @@ def clear_disk_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        number = error.errno if isinstance(error, OSError) else _system_error(error)
-        reason = {
-            errno.ENOSPC: "the disk is full; free some space or choose another --out",
-            errno.EFBIG: "the disk is full for files of this size; free some space or choose another --out",
-            errno.EDQUOT: "your disk quota is used up; free some space or choose another --out",
-            errno.EROFS: "the file system is read-only; choose another --out",
-            errno.EACCES: "permission denied; choose another --out",
-            errno.EISDIR: "there is a folder of that name; choose another --out",
-            errno.ENOTDIR: "a part of the path is a file, not a folder; choose another --out",
-        }.get(number or 0)
-        if reason is None:
+        reason = refusal(error)
+        if reason is None or not _concerns(error, path):
             raise
         raise PlumeError(f"Cannot write {path}: {reason}. Nothing was half written; what was there before is intact.") from None
 
 
-def _system_error(error: Exception) -> int | None:
-    """safetensors reports the system's refusal only in words: "… (os error 28)"."""
+def refusal(error: Exception) -> str | None:
+    """Why the system did not write, and what to do; None if this was something else."""
+    number = error.errno if isinstance(error, OSError) else None
+    return _REASONS.get(number or _in_words(error) or 0)
+
+
+def _concerns(error: Exception, path: Path) -> bool:
+    """Not where something was read from elsewhere: a system error names the file, if it knows it."""
+    name = getattr(error, "filename", None)
+    if not isinstance(name, str):
+        return True
+    file, home = Path(name).absolute(), path.absolute().parent
+    return file.is_relative_to(home) or home.is_relative_to(file)
+
+
+def _in_words(error: Exception) -> int | None:
+    """safetensors reports the system's refusal only in words: "… (os error 28)"; numpy that a part of an array was not written."""
     found = re.search(r"\(os error (\d+)\)", str(error))
+    if found is None and isinstance(error, OSError) and re.search(r"requested and \d+ written", str(error)):
+        return errno.ENOSPC
     return int(found.group(1)) if found else None
+
+
+def make_folder(path: Path) -> None:
+    """The folder and those above it, if they are not there."""
+    with clear_disk_errors(path):
+        path.mkdir(parents=True, exist_ok=True)
+
+
+@contextmanager
+def removed_if_refused(folder: Path, *, unless: Callable[[], object]) -> Iterator[None]:
+    """A new folder goes again if what was to fill it is refused, unless there is something worth keeping by then."""
+    try:
+        yield
+    except PlumeError:
+        if not unless():
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 def write_atomic(path: Path, write: Callable[[Path], object]) -> None:
@@ -53,7 +94,8 @@ def write_atomic(path: Path, write: Callable[[Path], object]) -> None:
                 os.fsync(handle.fileno())
             temporary.replace(path)
         finally:
-            temporary.unlink(missing_ok=True)
+            with suppress(OSError):  # not there, or no place where it could be
+                temporary.unlink()
 
 
 def write_text(path: Path, text: str) -> None:

@@ -10,7 +10,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from plume.core.errors import PlumeError
-from plume.core.files import read_json, write_atomic, write_json
+from plume.core.files import make_folder, read_json, write_atomic, write_json
 from plume.core.part import part_from_json
 from plume.model.model import Model
 from plume.model.recipe import Recipe
@@ -95,7 +95,7 @@ def tell_languages(model: Model, folder: Path) -> None:
 
 def save_model(folder: Path, model: Model, tokenizer: Tokenizer) -> None:
     """The files that make a model; whoever loads it needs nothing else."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     save_recipe(folder, model.recipe)
     tokenizer.save(folder / TOKENIZER)
     save_languages(folder, model.languages)

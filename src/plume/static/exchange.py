@@ -10,6 +10,7 @@ import tokenizers
 from tokenizers import models, normalizers, pre_tokenizers
 
 from plume.core.errors import PlumeError, suggest
+from plume.core.files import write_folder
 from plume.static.formats import open_vectors
 from plume.static.formats_fasttext import FastTextFile, fasttext_args, is_fasttext, read_fasttext, write_fasttext
 from plume.static.formats_word2vec import write_word2vec_binary, write_word2vec_text
@@ -81,7 +82,8 @@ def import_vectors(path: Path, out: Path) -> WordModel:
         words, arrays = vectors.words, {"word": vectors.matrix}
         counts = np.zeros(len(words), np.int64) if vectors.counts is None else vectors.counts  # the file does not say
         recipe = Word2Vec(size="imported", title=f"vectors imported from {path.name}", dimension=vectors.dimension)
-    save_model(out, recipe=recipe, tokenizer=_tokenizer(words), vocabulary=Vocabulary(words=words, counts=counts), arrays=arrays)
+    tokenizer, vocabulary = _tokenizer(words), Vocabulary(words=words, counts=counts)
+    write_folder(out, lambda target: save_model(target, recipe=recipe, tokenizer=tokenizer, vocabulary=vocabulary, arrays=arrays))
     return WordModel.load(out)
 
 

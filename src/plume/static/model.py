@@ -12,7 +12,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from plume.core.errors import PlumeError
-from plume.core.files import read_json, write_atomic, write_json, write_text
+from plume.core.files import make_folder, read_json, write_atomic, write_json, write_text
 from plume.core.part import part_from_json
 from plume.static.formats_fasttext import compose
 from plume.static.reading import WORDS
@@ -85,7 +85,7 @@ class WordModel:
 def save_model(
     folder: Path, *, recipe: StaticRecipe, tokenizer: Tokenizer, vocabulary: Vocabulary, arrays: dict[str, NDArray[np.float32]]
 ) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     tokenizer.save(folder / TOKENIZER)
     save_words(folder, recipe, vocabulary)
     write_arrays(folder / WEIGHTS, arrays)

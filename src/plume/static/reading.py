@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plume.core.errors import PlumeError
+from plume.core.files import clear_disk_errors, make_folder
 from plume.data.store import Store
 from plume.static.phrases import Phrases
 from plume.static.text import LONGEST_SENTENCE, Vocabulary, WordText
@@ -44,8 +45,8 @@ def read_text(store: Store, vocabulary: Vocabulary, tokenizer: Tokenizer, path: 
             number[found] = place
     number[tokenizer.special_ids] = -1
     kept = np.zeros(len(store.tokens) + 1, np.int64)  # words kept before each token
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("wb") as file:
+    make_folder(path.parent)
+    with clear_disk_errors(path), path.open("wb") as file:
         for begin in range(0, len(store.tokens), _AT_ONCE):
             ids = number[np.asarray(store.tokens[begin : begin + _AT_ONCE])]
             kept[begin + 1 : begin + len(ids) + 1] = ids >= 0

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plume.text.languages import UNSPACED
+from plume.text.long_text import without_long_runs
 
 COVERAGE = 0.9999  # of all characters; what is rarer becomes the unknown token
 ALWAYS, NEVER_MORE = 0.25, 0.8  # the shares of the vocabulary that the alphabet may always take, and may not exceed
@@ -99,12 +100,13 @@ def count_characters(texts: Iterable[str]) -> NDArray[np.int64]:
 def thin_unspaced(texts: Sequence[str], *, limit: int) -> list[str]:
     """At most about `limit` characters of text that is not divided by spaces; the texts dropped are spread evenly.
 
-    Words repeat, so that a trainer's memory grows slowly with English text; runs of Chinese do not, and cost it some 300 bytes a
+    Endless runs of letters and signs are no text, and are left out first (unless there is nothing else). Words repeat, so that a trainer's memory grows slowly with English text; runs of Chinese do not, and cost it some 300 bytes a
     character.
 
     >>> thin_unspaced(["天地玄黄", "some English", "宇宙洪荒", "日月盈昃", "辰宿列张"], limit=8)
     ['some English', '宇宙洪荒', '辰宿列张']
     """
+    texts = [text for text in map(without_long_runs, texts) if text.strip()] or texts
     lengths = [sum(map(len, _RUNS.findall(text))) for text in texts]
     share = min(1.0, limit / max(1, sum(lengths)))
     kept: list[str] = []

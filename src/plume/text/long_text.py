@@ -46,3 +46,15 @@ def long_runs(text: str) -> Iterator[tuple[int, int]]:
         end = found.start() if found else len(text)
         yield start, end
         start = end + 1
+
+
+def without_long_runs(text: str) -> str:
+    """
+    >>> without_long_runs("see " + "Qm9" * 500 + " there")
+    'see   there'
+    """
+    kept, done = [], 0
+    for begin, end in long_runs(text):
+        kept.append(text[done:begin])
+        done = end
+    return " ".join([*kept, text[done:]]) if kept else text

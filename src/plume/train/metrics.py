@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from plume.core.files import write_text
+from plume.core.files import clear_disk_errors, write_text
 
 METRICS = Path("train") / "metrics.jsonl"
 
@@ -26,11 +26,13 @@ class MetricsLog:
     def __init__(self, folder: Path, *, resumed_at: int, tensorboard: bool = False) -> None:
         kept = [line for line in read_metrics(folder) if line["step"] <= resumed_at]
         write_text(folder / METRICS, "".join(json.dumps(line) + "\n" for line in kept))
-        self._file = (folder / METRICS).open("a", encoding="utf-8", buffering=1)
+        self._path = folder / METRICS
+        self._file = self._path.open("a", encoding="utf-8", buffering=1)
         self._board = _board(folder) if tensorboard else None
 
     def write(self, **values: float | str) -> None:
-        self._file.write(json.dumps(values) + "\n")
+        with clear_disk_errors(self._path):
+            self._file.write(json.dumps(values) + "\n")
         if self._board is not None:
             for name, value in values.items():
                 if isinstance(value, int | float) and name != "step":

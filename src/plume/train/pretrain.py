@@ -14,7 +14,7 @@ import torch
 from rich.console import Console
 
 from plume.core.errors import PlumeError
-from plume.core.files import read_json, write_json
+from plume.core.files import make_folder, read_json, removed_if_refused, write_json
 from plume.data.collate import Collator
 from plume.data.corpus import Corpus
 from plume.data.labelled import CodedBlocks
@@ -66,7 +66,8 @@ def start(settings: Settings, folder: Path, *, quiet: bool = False) -> Finished:
     if processes.first and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise PlumeError(f"{folder} exists already. Choose another --out, or go on with that run: plume pretrain --resume {folder}")
     settings = replace(settings, corpus=tuple(os.path.abspath(path) for path in settings.corpus))
-    return _run(settings, folder, processes, quiet=quiet, fresh=True)
+    with removed_if_refused(folder, unless=lambda: not processes.first or checkpoints(folder)):
+        return _run(settings, folder, processes, quiet=quiet, fresh=True)
 
 
 def resume(folder: Path, settings: Settings, *, budget: Budget | None = None, quiet: bool = False) -> Finished:
@@ -112,7 +113,7 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
             f"The text at {', '.join(settings.corpus)} is not what {folder} was trained on: restore it, or start a new run with --init {folder}"
         )
     if processes.first:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         write_json(folder / DATA, fingerprint)
         save_settings(folder, settings)
         save_recipe(folder, recipe)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import shutil
 import time
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
 
 from plume.core.errors import PlumeError
-from plume.core.files import read_json, write_folder, write_json
+from plume.core.files import make_folder, read_json, removed_if_refused, write_folder, write_json
 from plume.data.corpus import Corpus
 from plume.data.train_tokenizer import corpus_tokenizer
 from plume.static.model import TOKENIZER, read_arrays, save_model, write_arrays
@@ -83,11 +85,11 @@ def _run(settings: WordSettings, folder: Path, *, quiet: bool) -> FinishedVector
     vocabulary = read_vocabulary(stores.train, tokenizer)
     recipe.check(vocabulary, settings.threads)  # before anything is written
     fresh = not (folder / DATA).exists()
-    folder.mkdir(parents=True, exist_ok=True)
-    write_json(folder / DATA, fingerprint)
-    save_settings(folder, settings)
-    tokenizer.save(folder / TOKENIZER)
-    try:
+    make_folder(folder)
+    with _scratch(folder), removed_if_refused(folder, unless=lambda: not fresh or _checkpoints(folder)):
+        write_json(folder / DATA, fingerprint)
+        save_settings(folder, settings)
+        tokenizer.save(folder / TOKENIZER)
         text = read_text(stores.train, vocabulary, tokenizer, folder / _SCRATCH / "text.bin")
         held_out = read_text(stores.held_out, vocabulary, tokenizer, folder / _SCRATCH / "held_out.bin")
         if recipe.phrases is not None:
@@ -98,10 +100,12 @@ def _run(settings: WordSettings, folder: Path, *, quiet: bool) -> FinishedVector
             held_out = join_phrases(held_out, recipe.phrases, words, vocabulary)
         run = _Run(settings, folder, tokenizer, vocabulary, text, held_out, warning=corpus.census().blobs, quiet=quiet)
         return run.go(entropy=stores.unigram_entropy)
-    except PlumeError:
-        if fresh and not _checkpoints(folder):  # refused before it began: nothing is left behind
-            shutil.rmtree(folder, ignore_errors=True)
-        raise
+
+
+@contextlib.contextmanager
+def _scratch(folder: Path) -> Iterator[None]:
+    try:
+        yield
     finally:
         shutil.rmtree(folder / _SCRATCH, ignore_errors=True)
 

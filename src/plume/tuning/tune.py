@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from plume.core.errors import PlumeError
-from plume.core.files import read_json, write_json
+from plume.core.files import make_folder, read_json, removed_if_refused, write_json
 from plume.core.part import part_from_json, replace
 from plume.data.loader import Mixture
 from plume.model.checkpoint import WEIGHTS
@@ -23,7 +23,7 @@ from plume.train.checkpoint import Position, checkpoints, load_checkpoint, publi
 from plume.train.device import choose_device, choose_precision
 from plume.train.distributed import Processes
 from plume.train.loop import Loop, Outcome, Plan
-from plume.train.metrics import MetricsLog
+from plume.train.metrics import METRICS, MetricsLog
 from plume.train.optimiser import make_optimiser
 from plume.train.pretrain import DATA
 from plume.train.progress import Progress
@@ -98,7 +98,8 @@ def start(
         usual=usual,
         **({"measurements": min(max(round(epochs), 5), 10)} | settings),
     )
-    return run_prepared(made, prepared, folder, quiet=quiet)
+    with removed_if_refused(folder, unless=(folder / METRICS).exists):  # it is opened when the run begins
+        return run_prepared(made, prepared, folder, quiet=quiet)
 
 
 def resume(folder: Path, *, quiet: bool = False) -> Tuned:
@@ -161,7 +162,7 @@ def run_prepared(settings: TuneSettings, prepared: list[Prepared], folder: Path,
     )
     optimiser = make_optimiser(model, settings.training)
     if processes.first:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         write_json(folder / DATA, _fingerprint(settings))
         save_settings(folder, settings)
         save_declaration(folder, declared, body, tokenizer)

@@ -13,6 +13,7 @@ import torch
 
 from plume.core.batch import Batch, Order
 from plume.core.errors import PlumeError, suggest
+from plume.core.files import make_folder
 from plume.core.part import replace
 from plume.heads.sentence_classification import SentenceClassification
 from plume.model.abilities import Abilities
@@ -154,7 +155,7 @@ class TunedModel:
 
     def save(self, folder: str | Path) -> None:
         folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         save_declaration(folder, self.declared, self.model.body, self.tokenizer)
         save_weights(folder / WEIGHTS, state_of(self.model))
 
