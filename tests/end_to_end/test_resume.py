@@ -42,9 +42,7 @@ FAMILIES = [
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_killed_at_a_random_step(
-    family: str, tmp_path: Path, start: Callable[..., Any], pretraining: Callable[..., list[str]]
-) -> None:
+def test_killed_at_a_random_step(family: str, tmp_path: Path, start: Callable[..., Any], pretraining: Callable[..., list[str]]) -> None:
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     undisturbed = start([*pretraining(whole, family, BUDGET, SETTINGS), "--save-every", "20steps"])
     victim = start([*pretraining(broken, family, BUDGET, SETTINGS), "--save-every", "20steps"], first=HELD)
@@ -68,9 +66,7 @@ def test_killed_at_a_random_step(
     assert steps == list(range(1, 151)), "every step is reported once"
 
 
-def test_sigterm_saves_and_leaves(
-    tmp_path: Path, start: Callable[..., Any], pretraining: Callable[..., list[str]]
-) -> None:
+def test_sigterm_saves_and_leaves(tmp_path: Path, start: Callable[..., Any], pretraining: Callable[..., list[str]]) -> None:
     out = tmp_path / "run"
     process = start([*pretraining(out, "bert", "100000steps"), "--save-every", "90000steps"])
     process.wait_until(lambda: last_step(out) >= 10)
