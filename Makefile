@@ -5,6 +5,12 @@ TORCH := 2.13.0
 PIP := $(BIN)/python -m pip install --disable-pip-version-check
 ONLINE := "is the network up? make again goes on where it stopped. If a version was not found, see which index pip asks: $(BIN)/pip config list"
 
+# A file's tests share what they make, so one process takes them all; files in their order, the long ones first.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+# Tests start many processes: what Python compiles is kept between them, whatever the environment says.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test check check-all bench recipes-table tasks-table venv clean
 
 demo: .venv/.installed          ## the main job: compare three families on text and tasks that plume brings; the report is demo/report.html
@@ -12,7 +18,7 @@ demo: .venv/.installed          ## the main job: compare three families on text 
 	$(BIN)/plume compare --out demo
 
 test: .venv/.development        ## the tests, in a few minutes
-	$(BIN)/python -m pytest -n 2 -m "not slow" --hypothesis-profile=fixed
+	$(PYTEST) -m "not slow" --hypothesis-profile=fixed --durations=10
 
 check: .venv/.development       ## style, types, import directions
 	$(BIN)/ruff check .
@@ -21,7 +27,7 @@ check: .venv/.development       ## style, types, import directions
 	$(BIN)/lint-imports
 
 check-all: check .venv/.real    ## everything, the slow tests and those on real weights too
-	$(BIN)/python -m pytest -n 2
+	$(PYTEST)
 
 bench: .venv/.real              ## side-by-side benchmarks; run alone on the machine. TEXT= a corpus for word vectors, WEIGHTS= DATA= for tasks
 	$(BIN)/python bench/pretrain.py

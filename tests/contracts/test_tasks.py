@@ -99,7 +99,7 @@ TASKS = {
 
 def tune(base: Path, files: Path, out: Path, task: str, **options: Any) -> TunedModel:
     file = str(files / TASKS[task][0])
-    options = {"epochs": 6.0, "batch": 8, "rate": 3e-3, "quiet": True} | options
+    options = {"epochs": 2.0, "measurements": 1, "batch": 8, "rate": 3e-3, "quiet": True} | options
     start_from_options(base, task=task, train=file, dev=file, out=out, **options)
     return plume.load(out)
 
@@ -135,7 +135,7 @@ def test_every_family_classifies(family: str, base: Any, files: Path, tmp_path: 
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("family", ENCODERS)
 def test_tasks(family: str, task: str, base: Any, files: Path, tmp_path: Path) -> None:
-    tuned = tune(base(family), files, tmp_path / "out", task, epochs=2.0)
+    tuned = tune(base(family), files, tmp_path / "out", task)
     item = TASKS[task][1]
     (answer,) = tuned.predict([item])
     again = tuned.predict([item, item])
@@ -164,7 +164,7 @@ def words(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 @pytest.mark.parametrize("task", ["classification", "ner", "paraphrase", "qa"])
 @pytest.mark.parametrize("family", sorted(set(catalog.families()) - set(catalog.networks())))
 def test_word_vectors_are_features(family: str, task: str, words: Any, files: Path, tmp_path: Path) -> None:
-    tuned = tune(words(family), files, tmp_path / "out", task, mode="features", epochs=2.0)
+    tuned = tune(words(family), files, tmp_path / "out", task, mode="features")
     item = TASKS[task][1]
     assert same(tuned.predict([item])[0], plume.load(tmp_path / "out").predict([item, item])[1])
 

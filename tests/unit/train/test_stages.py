@@ -39,8 +39,8 @@ class Run:
         self.optimiser = make_optimiser(self.model, recipe.training)
         self.folder = folder
         budget = Budget(unit="steps", amount=steps)
-        settings = Settings(recipe=recipe, corpus=("x",), budget=budget, seed=4, **options)
-        held_out = mixture_for(recipe, seed=9, held_out=True, rows=2)
+        settings = Settings(recipe=recipe, corpus=("x",), budget=budget, seed=4, **{"measurements": 2} | options)
+        held_out = mixture_for(recipe, seed=9, held_out=True, rows=8)
         self.loop = Loop(
             settings=settings, plan=plan_of(recipe), model=self.model, wrapped=self.model, optimiser=self.optimiser, mixture=self.mixture,
             measure=lambda _: evaluate(self.model, held_out, device=CPU, processes=Processes(CPU)),
@@ -70,12 +70,20 @@ def equal(left: dict[str, torch.Tensor], right: dict[str, torch.Tensor]) -> bool
     return left.keys() == right.keys() and all(torch.equal(left[name], right[name]) for name in left)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def staged(miniature: Any) -> Recipe:
     """Words first, then words and something else, then that alone."""
     bert = miniature("bert", width=16, rows=4)
     words, both = replace(masked_lm(), during=(0.0, 0.6)), replace(masked_lm(), name="second", during=(0.3, 1.0))
     return replace(bert, objectives=(words, both, bert.objectives[1]))
+
+
+@pytest.fixture(scope="module")
+def whole(staged: Recipe, mixture_for: Any, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Not cut, with the kinds of its steps noted."""
+    run = Run(staged, tmp_path_factory.mktemp("staged") / "whole", mixture_for, steps=20)
+    run.go()
+    return run
 
 
 def test_each_stage_has_its_kinds(staged: Recipe, mixture_for: Any, tmp_path: Path) -> None:
@@ -93,10 +101,8 @@ def test_each_stage_has_its_kinds(staged: Recipe, mixture_for: Any, tmp_path: Pa
 
 
 @pytest.mark.parametrize("cut", [3, 6, 8, 12, 15])
-def test_a_run_cut_at_any_stage_ends_bit_equal(staged: Recipe, mixture_for: Any, tmp_path: Path, cut: int) -> None:
+def test_a_run_cut_at_any_stage_ends_bit_equal(staged: Recipe, whole: Run, mixture_for: Any, tmp_path: Path, cut: int) -> None:
     """Before, at and after the bounds of the stages; workers that read ahead read nothing too much."""
-    whole = Run(staged, tmp_path / "whole", mixture_for, steps=20)
-    whole.go()
     first = Run(staged, tmp_path / "cut", mixture_for, steps=20, save_every=Budget(unit="steps", amount=cut), workers=2)
     report = first.loop._report
 
