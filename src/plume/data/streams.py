@@ -31,6 +31,11 @@ class InStreams(Layout):
     def readings(self) -> int:
         return 2 if self.backward else 1
 
+    def streams(self, rows: int) -> int:
+        """How many streams a batch of so many rows reads."""
+        assert rows % self.readings == 0, "the recipe's check refuses such a batch"
+        return rows // self.readings
+
 
 @dataclass(frozen=True, kw_only=True)
 class Streams(InStreams):
@@ -46,7 +51,7 @@ class Streams(InStreams):
         return False
 
     def plan(self, store: Store, *, room: int, rows: int = 1, generator: np.random.Generator) -> Plan:
-        streams = np.arange(rows // self.readings)
+        streams = np.arange(self.streams(rows))
         size = _stream_length(store, streams=len(streams), least=2)
         begin = np.arange(0, size - 1, room)  # in a stream
         start = begin[:, None] + size * streams  # [steps, streams]
@@ -85,7 +90,7 @@ class StreamsWithPairs(InStreams):
         reuse = min(max(1, int(self.reuse * (room + special))), room - 2)
         if reuse < 1:
             raise PlumeError(f"Rows with room for {room} tokens cannot hold three texts: raise training.length.")
-        streams, total = rows // self.readings, len(store.tokens)
+        streams, total = self.streams(rows), len(store.tokens)
         size = _stream_length(store, streams=streams, least=room + 1)
         # A separator is a sentence of its own, as the original's <eod>.
         bounds = np.append(np.union1d(store.sentence_start, store.sentence_end), total)

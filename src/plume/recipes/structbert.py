@@ -3,10 +3,10 @@
 Beside the masks 5% of the tokens stand in shuffled runs of three, answered by the same head; the sentence head tells three cases apart:
 next, before, from elsewhere. Use it where word order carries the meaning, as in inference and paraphrase. It costs what BERT costs.
 
-Differs from the paper, as far as it tells: the pre-training code was never published.
+Differs from the paper:
 
-- that the head of masked LM answers for the shuffled tokens too, with equal weight, rests on the paper's words (§2.2: the final vectors of both
-  go to a softmax over the vocabulary, and are learned jointly with equal weights).
+- the pre-training code was never published. That the head of masked LM answers for the shuffled tokens too, with equal weight, rests on the
+  paper's words (§2.2: the final vectors of both go to a softmax over the vocabulary, and are learned jointly with equal weights).
 - that runs do not overlap, may stay as they were by chance (one in six) and cover 5% of the tokens does so as well.
 - masks, shuffles and pairs are drawn anew each epoch; whether the authors made them beforehand, as BERT's did, is not said.
 - rows have one length all along, and torch's AdamW corrects the moments, as for BERT here.

@@ -100,7 +100,8 @@ def test_adafactor_keeps_a_row_and_a_column() -> None:
         module.get_parameter(name).grad = gradient
     optimiser.step()
     shapes = {
-        name: {key: tuple(value.shape) for key, value in optimiser.state[parameter].items()} for name, parameter in module.named_parameters()
+        name: {key: tuple(value.shape) for key, value in optimiser.state[parameter].items()}
+        for name, parameter in module.named_parameters()
     }
     assert shapes["matrix"] == {"step": (), "rows": (130,), "columns": (140,)}
     assert shapes["narrow"] == {"step": (), "exp_avg_sq": (5, 200)}
