@@ -2,7 +2,8 @@
 
     python bench/procedures/deepmoji_balance.py tweets.txt --test more_tweets.txt [--budget 600steps] [--set training.peak=1e-3 …]
 
-Both files hold a text with its emoji a line. The paper (arXiv:1708.00524 §3.1) repeats the texts of rarer emoji until all are equally
+Both files hold a text with its emoji a line.
+The paper (arXiv:1708.00524; its authors in bfelbo/DeepMoji, issue 22) repeats the texts of rarer emoji until all are equally
 frequent: each of K emoji has a share of 1/K of the rows. Counted are the answers in the batches that the loop is given, not the plan. Then
 two models, balanced and not, answer the test texts, each of which is asked once for each of its emoji. A model that was shown all emoji alike
 often does not know which are rare: `with shares` multiplies its probabilities by the emoji's shares in the training file (the files' lines

@@ -1,11 +1,12 @@
 """ERNIE's three stages: how much is hidden as one unit in each, and how good the names are that the third one hides.
 
-    python bench/procedures/ernie_units.py corpus.jsonl [--gold ner.txt]
+    python bench/procedures/ernie_units.py corpus.jsonl
+    python bench/procedures/ernie_units.py --gold ner.txt
 
 For each stage the batches that training is given are read: units a token (1: every token for itself), and how many tokens stand side by side
 where something is hidden. The paper's stages (arXiv:1904.09223 §3.2) hide single characters or word pieces, then phrases, then entities: the
-third must differ from the second. With --gold (CoNLL: a character and its BIO tag a line, a blank line after a sentence) the sentences of that file are the
-corpus too, and what the entity stage would hide whole is held against the gold spans of two characters and more.
+third must differ from the second. With --gold (CoNLL: a character and its BIO tag a line, a blank line after a sentence) the sentences of
+that file are the corpus, and what the entity stage would hide whole is held against the gold spans of two characters and more.
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@ Differs from the paper:
 
 - The gates are sigmoids; the published Keras weights were trained with hard sigmoids.
 - Mentions, links, numbers and lengthened words are not replaced by signs or shortened, and retweets and tweets with links are not left out.
-- Held-out texts are every hundredth one, not 10,000 of each emoji.
-- Batch, rate (AdamW without decay, which is Adam) and clipping are those of the authors' code for tuning; the paper does not give them for
-  pre-training. Word vectors start normally distributed, not uniformly.
+- Held-out texts are every hundredth one, as frequent as their emoji are, not 10,000 of each emoji.
+- Rate (AdamW without decay, which is Adam) and clipping are those of the authors' code for tuning, batch and length are ours: their code for
+  pre-training is not published. Word vectors start normally distributed, not uniformly.
 - The small sizes see few texts many times: they drop channels of the word vectors and of the classifier's input, as the authors do in tuning, more
   of them, and leave out words seen once.
 - Tuning pools the last, largest and mean state as for all recurrent families, not by attention, and thaws no layers in a chain; `embed` gives the

@@ -30,7 +30,7 @@ def chinese_names(text: str) -> Iterator[str]:
 def is_chinese_name(word: str) -> bool:
     """By the tag of jieba's dictionary; of a word that is not in it, by its hidden Markov model, asked about the word alone.
 
-    In its place in the text the model answers hardly otherwise (0.2 to 0.7 points of F1 on NER corpora) and is asked many times more often.
+    In its place in the text the model answers a little better (0.4 and 0.9 points of F1 on two NER corpora) and is asked far more often.
     """
     known = _dictionary().get(word)
     return _is_new_name(word) if known is None else known

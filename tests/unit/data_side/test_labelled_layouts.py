@@ -35,7 +35,7 @@ def test_one_text_a_row_with_its_label(labelled: Any) -> None:
 
 
 def test_balanced_every_label_is_as_frequent_as_the_most_frequent(store_of: Any) -> None:
-    """DeepMoji §3.1: seven, three and one text make seven rows each; of the three, each comes twice and one of them, now this one, thrice."""
+    """DeepMoji: seven, three and one text make seven rows each; of the three, each comes twice and one of them, now this one, thrice."""
     store = store_of([[4]] * 11)
     store.document_label = np.array([0, 2, 0, 2, 0, 1, 0, 0, 2, 0, 0])
     again: set[int] = set()

@@ -60,8 +60,8 @@ def test_a_code_stands_before_the_prompt(language_model: Any, monkeypatch: pytes
     prompts = []
 
     class Spy(CausalWriter):
-        def __init__(self, network: Any, head: Any, prompt: list[int]) -> None:
-            super().__init__(network, head, prompt)
+        def __init__(self, network: Any, head: Any, prompt: list[int], **options: Any) -> None:
+            super().__init__(network, head, prompt, **options)
             prompts.append((prompt, self.first()))
 
     monkeypatch.setattr("plume.model.writing.CausalWriter", Spy)
