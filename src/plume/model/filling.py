@@ -142,10 +142,12 @@ def _fill_sentinels(can: Abilities, kind: BatchKind, text: str, top: int) -> lis
     sentinels = [can.tokenizer.id(name) for name in names[:count]]
     first = sentinels[0]
     assert first is not None, "a format's tokens are in its tokeniser"
+    closing = [number for name in names[count:] if (number := can.tokenizer.id(name)) is not None]
     places = [frame.index(sentinel) if sentinel is not None else 0 for sentinel in sentinels]
 
     def search(beams: int) -> list[Written]:
-        writer = DecoderWriter(can.model, can.head(kind), frame, [can.start, first])
+        writer = _SentinelWriter(can.model, can.head(kind), frame, [can.start, first])
+        writer.closing = torch.tensor([can.end, *closing], device=can.device)
         return beam_search(writer, room=_room(can, _ROOM * count), stop=can.end, beams=beams)
 
     def read(guess: Written) -> list[Blank]:
@@ -153,6 +155,19 @@ def _fill_sentinels(can: Abilities, kind: BatchKind, text: str, top: int) -> lis
         return [_blank(can, frame, place, span, math.exp(guess.score)) for place, span in zip(places, spans, strict=True)]
 
     return _different(search, read, top)
+
+
+class _SentinelWriter(DecoderWriter):
+    """T5's, which ends where a sentinel follows that no blank stands for: otherwise beams differ in what they write behind the last blank."""
+
+    closing: Tensor  # the end token, and what is as good as it
+
+    def _scores(self, tokens: Tensor) -> Tensor:
+        scores = super()._scores(tokens).clone()
+        ended = scores[:, self.closing].logsumexp(1)
+        scores[:, self.closing[1:]] = -math.inf
+        scores[:, self.closing[0]] = ended
+        return scores
 
 
 def _room(can: Abilities, wanted: int) -> int:
