@@ -139,7 +139,9 @@ def _ends_before_space(text: str, solid: int, candidate: re.Match[str]) -> bool:
         return False
     if last in _NEVER_LAST:
         return False
-    if candidate.start() - solid <= _LONGEST_NUMBER and text[solid : candidate.start()].rstrip().isdecimal():  # "1." opens an item of a list
+    if (
+        candidate.start() - solid <= _LONGEST_NUMBER and text[solid : candidate.start()].rstrip().isdecimal()
+    ):  # "1." opens an item of a list
         return False
     if last in _SELDOM_LAST or _is_initial(last):
         opening = _NEXT_WORD.match(rest)
