@@ -93,8 +93,8 @@ def cut_warning(pieces: int, sentences: int) -> str | None:
     if pieces < 0.01 * sentences:
         return None
     return (
-        f"{pieces / sentences:.0%} of sentences go on with the one before: text without a sentence end for over {LONGEST_SENTENCE:,} characters "
-        f"is cut every {WORDS_A_PIECE} words (or Chinese characters). GPT and word vectors read it whole."
+        f"Text without sentence ends: what goes on for over {LONGEST_SENTENCE:,} characters is cut every {WORDS_A_PIECE} words (or Chinese "
+        f"characters), and {pieces / sentences:.0%} of the sentences are such pieces. GPT and word vectors read it whole."
     )
 
 
