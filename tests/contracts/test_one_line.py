@@ -24,7 +24,7 @@ FAMILIES = list(filter(_trains_on_plain_text, catalog.networks()))
 WORDS = ("the", "old", "dog", "walks", "over", "quiet", "hills", "and", "rain", "falls", "in", "spring", "while", "a", "small", "boat")
 TEXTS = {
     "English": " ".join(WORDS[(7 * n + n // 13) % len(WORDS)] for n in range(3_000)),
-    "Chinese": "今天天气很好我们去图书馆学习中文" * 700,
+    "Chinese": "今天天气很好我们去图书馆学习中文" * 2_000,
 }
 
 

@@ -16,7 +16,7 @@ def run(
     corpus: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Text or JSONL (families on pairs: .tsv, or two aligned files), plain or .gz, or a folder; may be repeated. It needs no sentence ends."
+            help="Text or JSONL (families on pairs: .tsv, or two aligned files), plain or .gz, or a folder, repeatable. It needs no sentence ends."
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="The model directory to make.")] = None,
