@@ -15,7 +15,9 @@ def run(
     ] = None,
     corpus: Annotated[
         list[Path] | None,
-        typer.Option(help="Text or JSONL (families on pairs: .tsv, or two aligned files), plain or .gz, or a folder; may be repeated."),
+        typer.Option(
+            help="Text or JSONL (families on pairs: .tsv, or two aligned files), plain or .gz, or a folder, repeatable. It needs no sentence ends."
+        ),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="The model directory to make.")] = None,
     budget: Annotated[

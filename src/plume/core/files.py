@@ -14,7 +14,6 @@ from typing import Any
 
 from plume.core.errors import PlumeError
 
-
 _OTHER = "choose another --out"
 _REASONS = {
     errno.ENOSPC: f"the disk is full; free some space or {_OTHER}",

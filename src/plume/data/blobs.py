@@ -49,5 +49,5 @@ class BlobCounter:
         """In one line."""
         if not self.number:
             return None
-        runs = f"{self.number:,} runs of over {LONGEST_RUN:,} characters have" if self.number > 1 else "One run of characters has"
-        return f"{runs} no space ({self.first[0]}): encoded files, or damaged lines? They teach a model nothing. Take them out."
+        more = f" There are {self.number - 1:,} more: plume doctor names them." if self.number > 1 else ""
+        return f"{self.first[0]}: an encoded file, or a damaged line? It teaches a model nothing: take it out.{more}"

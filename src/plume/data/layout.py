@@ -195,6 +195,11 @@ class SentencePairs(Layout):
     def check(self, store: Store, *, room: int) -> str | None:
         several = int((sentences_of(store) > 1).sum())
         documents = len(store.document_start) - 1
+        if documents == 1 and several and _SHARES[self.label][0]:
+            return (
+                "The corpus is one document: a random second text comes from another place of the same one, and is easier to mistake for the "
+                "next. Blank lines between documents give better ones."
+            )
         if several > 0.1 * documents:
             return None
         found = f"{documents - several:,} of {documents:,} documents have only one sentence"

@@ -37,11 +37,15 @@ def walk(following: Offsets, starts: Offsets) -> Offsets:
 
 
 def partners(at: Offsets, document_start: Offsets, generator: np.random.Generator) -> Offsets:
-    """For each chunk a random sentence of another document (of the same one if there is only one)."""
+    """For each chunk a random sentence of another document; of the same one if there is only one, but a quarter of it away or more."""
     documents = len(document_start) - 1
+    if documents == 1:
+        total = int(document_start[1])
+        near = min(max(total // 4, 1), total - 1)
+        return (at + near + (generator.random(len(at)) * (total - 2 * near + 1)).astype(np.int64)) % total
     own = np.searchsorted(document_start, at, side="right") - 1
-    other = generator.integers(0, max(documents - 1, 1), len(at))
-    other = np.where((documents > 1) & (other >= own), other + 1, other)
+    other = generator.integers(0, documents - 1, len(at))
+    other = np.where(other >= own, other + 1, other)
     size = document_start[other + 1] - document_start[other]
     return document_start[other] + (generator.random(len(at)) * size).astype(np.int64)
 

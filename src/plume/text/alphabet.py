@@ -100,8 +100,8 @@ def count_characters(texts: Iterable[str]) -> NDArray[np.int64]:
 def thin_unspaced(texts: Sequence[str], *, limit: int) -> list[str]:
     """At most about `limit` characters of text that is not divided by spaces; the texts dropped are spread evenly.
 
-    Endless runs of letters and signs are no text, and are left out first (unless there is nothing else). Words repeat, so that a trainer's memory grows slowly with English text; runs of Chinese do not, and cost it some 300 bytes a
-    character.
+    Words repeat, so that a trainer's memory grows slowly with English text; runs of Chinese do not, and cost it some 300 bytes a
+    character. Endless runs of letters and signs are no text, and are left out first (unless there is nothing else).
 
     >>> thin_unspaced(["天地玄黄", "some English", "宇宙洪荒", "日月盈昃", "辰宿列张"], limit=8)
     ['some English', '宇宙洪荒', '辰宿列张']

@@ -93,8 +93,8 @@ def cut_warning(pieces: int, sentences: int) -> str | None:
     if pieces < 0.01 * sentences:
         return None
     return (
-        f"{pieces / sentences:.0%} of sentences go on with the one before: text without a sentence end for over {LONGEST_SENTENCE:,} characters "
-        f"is cut every {WORDS_A_PIECE} words (or Chinese characters). GPT and word vectors read it whole."
+        f"Text without sentence ends: what goes on for over {LONGEST_SENTENCE:,} characters is cut every {WORDS_A_PIECE} words (or Chinese "
+        f"characters), and {pieces / sentences:.0%} of the sentences are such pieces. GPT and word vectors read it whole."
     )
 
 
@@ -139,7 +139,9 @@ def _ends_before_space(text: str, solid: int, candidate: re.Match[str]) -> bool:
         return False
     if last in _NEVER_LAST:
         return False
-    if candidate.start() - solid <= _LONGEST_NUMBER and text[solid : candidate.start()].rstrip().isdecimal():  # "1." opens an item of a list
+    if (
+        candidate.start() - solid <= _LONGEST_NUMBER and text[solid : candidate.start()].rstrip().isdecimal()
+    ):  # "1." opens an item of a list
         return False
     if last in _SELDOM_LAST or _is_initial(last):
         opening = _NEXT_WORD.match(rest)

@@ -109,6 +109,24 @@ class TestReading:
         (tmp_path / "a.jsonl").write_text(json.dumps({"text": "one two\nthree\n" + "x" * 25}))
         assert paragraphs(Corpus(tmp_path / "a.jsonl")) == [["one two"], ["three"], ["x" * 10], ["x" * 10], ["x" * 5]]
 
+    def test_a_long_line_is_searched_once(self, tmp_path, monkeypatch):
+        looked_at = []
+
+        class Counted(bytes):
+            def rfind(self, sign):
+                looked_at.append(len(self))
+                return super().rfind(sign)
+
+            def removeprefix(self, prefix):
+                return Counted(super().removeprefix(prefix))
+
+        read = lines._read
+        monkeypatch.setattr(lines, "BLOCK", 1_000)
+        monkeypatch.setattr(lines, "_read", lambda *given: Counted(read(*given)))
+        (tmp_path / "a.jsonl").write_text(json.dumps({"text": "word " * 20_000}))
+        assert len(paragraphs(Corpus(tmp_path / "a.jsonl"))[0][0]) == 99_999
+        assert sum(looked_at) <= 101_000
+
     def test_memory_does_not_grow_with_a_file_of_one_line(self, tmp_path):
         with (tmp_path / "a.txt").open("w") as file:
             for _ in range(40):

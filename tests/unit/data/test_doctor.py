@@ -5,6 +5,7 @@ import math
 import pytest
 
 from plume.core.errors import PlumeError
+from plume.data.corpus import Corpus
 from plume.data.doctor import examine
 from plume.data.duplicates import DuplicateCounter
 
@@ -96,11 +97,30 @@ def test_one_sentence_documents_are_warned_of(tmp_path):
 def test_missing_punctuation_long_lines_and_empty_texts_are_warned_of(tmp_path):
     (tmp_path / "a.jsonl").write_text(json.dumps({"text": "word " * 30_000}) + '\n{"text": ""}\n')
     found = examine(tmp_path / "a.jsonl")
-    assert warned(found, "100% of sentences go on with the one before")
+    assert warned(found, "is cut every 32 words (or Chinese characters), and 100% of the sentences are such pieces")
     assert (found.sentences, found.cut_sentences) == (938, 937)
     assert warned(found, "line 1 has 149,999 characters")
     assert warned(found, "1 documents have an empty 'text'")
     assert warned(found, "very monotonous")
+
+
+def test_runs_without_a_space_are_named_with_their_lines(tmp_path):
+    lines = [varied(number) for number in range(9)]
+    lines[4] = "see " + "Qm9/" * 500 + " below"
+    lines[6] = "天地玄黄" * 900  # is no such run, only text without ends
+    lines[7] = "x" * 1_000
+    (tmp_path / "a.txt").write_text("\n".join(lines), encoding="utf-8")
+    found = examine(tmp_path / "a.txt")
+    assert [(blob.line, blob.length) for blob in found.blobs] == [(5, 2_000), (8, 1_000)]
+    assert f"{tmp_path / 'a.txt'}, line 5: 2,000 characters without a space" in Corpus(tmp_path / "a.txt").census().blobs
+
+
+def test_a_run_that_was_read_in_parts_is_one(tmp_path, monkeypatch):
+    monkeypatch.setattr("plume.data.documents.LONGEST_DOCUMENT", 3_000)
+    (tmp_path / "a.txt").write_text("One line.\n" + "x" * 10_000 + "\n")
+    found = examine(tmp_path / "a.txt")
+    assert [(blob.line, blob.length) for blob in found.blobs] == [(2, 10_000)]
+    assert (found.longest_line.line, found.documents) == (2, 5)
 
 
 def test_no_text_at_all(tmp_path):

@@ -14,7 +14,7 @@ from plume.core.errors import PlumeError
 from plume.data.adjacent import AdjacentTexts
 from plume.data.layout import Blocks, FullSentences, PairLabel, Plan, SentencePairs
 from plume.data.single_sentences import SingleSentences
-from plume.data.stretches import sentence_pieces, truncate
+from plume.data.stretches import partners, sentence_pieces, truncate
 
 
 def generator(seed: int) -> np.random.Generator:
@@ -295,6 +295,24 @@ def test_a_chunk_is_cut_anywhere_with_even_odds(store_of: Any, assert_shares: An
     plan = SentencePairs(short=0.0).plan(store_of([[5] * 20000, [5] * 9]), room=20, generator=generator(3))
     cut = (plan.end - plan.start)[:-3, 0] // 5
     assert_shares(np.bincount(cut, minlength=4), (0, 1 / 3, 1 / 3, 1 / 3))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 100])
+def test_in_a_corpus_of_one_document_partners_are_far_away(size: int) -> None:
+    at = np.repeat(np.arange(size), 50)
+    found = partners(at, np.array([0, size]), np.random.default_rng(0))
+    distance = (found - at) % size
+    assert ((found >= 0) & (found < size)).all()
+    assert distance.min() >= min(max(size // 4, 1), size - 1)
+    assert size - distance.max() >= size // 4
+
+
+def test_a_corpus_of_one_document_serves_pairs_and_is_told_of(store_of: Any) -> None:
+    store = store_of([[20] * 40])
+    assert "is one document" in (SentencePairs().check(store, room=60) or "")
+    assert SentencePairs(label=PairLabel.SWAPPED).check(store, room=60) is None  # which needs no other document
+    plan = SentencePairs().plan(store, room=60, generator=np.random.default_rng(0))
+    assert set(plan.label.tolist()) == {0, 1}
 
 
 def test_partners_come_evenly_from_the_other_documents(store_of: Any, assert_shares: Any) -> None:
