@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 class SingleSentences(Layout):
     """A row for each sentence, cut where it is longer than the room (MASS, arXiv:1905.02450, which trains on sentences)."""
 
+    @property
+    def reads_sentences(self) -> bool:
+        return True
+
     def plan(self, store: Store, *, room: int, rows: int = 1, generator: np.random.Generator) -> Plan:
         begin, end, _ = sentence_pieces(store, longest=room)
         return Plan(start=begin[:, None], end=end[:, None])
