@@ -30,7 +30,7 @@ draws them for any recipe, your own too.
 """
 MEASURED = """## What each learns
 
-Every family's `tiny` (width 128, two blocks; an encoder–decoder has two of each), trained by the same command on two CPU cores, one seed, for
+Every family's `tiny` (Transformers: width 128, two blocks; an encoder–decoder has two of each), trained by the same command on two CPU cores, one seed, for
 the seconds that the table names. *Loss* is that of text held out of training, in nats a prediction. *Baseline* is what needs no context: for
 tokens, knowing how frequent each is and copying what the input shows at the same place (for BERT 0.9 × entropy + 0.14; of T5's spans one knows
 the mean length); for classes, guessing by their shares; for word vectors, the best guess from how frequent the word to be predicted is (GloVe's loss
