@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -176,15 +174,13 @@ def test_export_over_something(plume: Run, trained: Path, tmp_path: Path) -> Non
     refused(plume("export", trained, "--to", "onx", "--out", tmp_path / "new"), "hf")
 
 
-def test_disk_full_while_saving(trained: Path, tmp_path: Path) -> None:
+def test_disk_full_while_saving(trained: Path, start: Callable[..., Any]) -> None:
     """A file-size limit makes the system refuse the write as a full disk does; the run's last checkpoint must stay whole."""
     before = {path: path.read_bytes() for path in trained.rglob("*.safetensors")}
-    code = (
-        "import resource, sys; from plume.cli import main; sys.argv = ['plume', 'pretrain', '--resume', sys.argv[1], '--budget', '4steps'];"
-        "import plume.train.pretrain; resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000)); main()"
-    )
-    result = subprocess.run([sys.executable, "-c", code, str(trained)], capture_output=True, text=True, check=False)
-    assert result.returncode == 2, result.stderr
-    assert "disk is full" in result.stderr and "Traceback" not in result.stderr
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))"
+    process = start(["pretrain", "--resume", str(trained), "--budget", "4steps"], first=limit)
+    _, err = process.communicate()
+    assert process.returncode == 2, err
+    assert "disk is full" in err and "Traceback" not in err
     assert before == {path: path.read_bytes() for path in trained.rglob("*.safetensors")}
     assert not list(trained.rglob("*.tmp"))

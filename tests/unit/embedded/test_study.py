@@ -92,7 +92,8 @@ def test_rows_are_short(task: EmbeddedTask) -> None:
 def test_same_bytes_again(study: EmbeddedStudy, tmp_path: Path) -> None:
     """In another process, where sets have another order."""
     command = (
-        f"from pathlib import Path; from plume.embedded.study import write_study; write_study({study.language!r}, Path({str(tmp_path)!r}))"
+        "import gc; from pathlib import Path; from plume.embedded.study import write_study; gc.disable();"
+        f"write_study({study.language!r}, Path({str(tmp_path)!r}))"
     )
     subprocess.run([sys.executable, "-c", command], check=True, env={**os.environ, "PYTHONHASHSEED": "77"})
     written = sorted(path.name for path in study.corpus.parent.iterdir())
