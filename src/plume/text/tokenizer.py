@@ -72,7 +72,7 @@ class Tokenizer:
     @functools.cached_property
     def structural_ids(self) -> NDArray[np.int64]:
         """The special tokens that stand for no text: all but the unknown one, unless that has a second role."""
-        roles = {self.id(token) for token in self.format.specials() if token != self.format.unknown}
+        roles = {self.id(token) for token in replace(self.format, unknown=None, order=()).specials()}
         return np.array([number for number in self.special_ids.tolist() if number != self.unknown or number in roles], np.int64)
 
     @functools.cached_property
