@@ -255,7 +255,9 @@ def _tokenizer(settings: Settings, folder: Path, corpus: Corpus, processes: Proc
     form = settings.recipe.format
     own = folder / TOKENIZER
     given = settings.tokenizer or settings.initial
-    if own.exists():
+    resumed = own.exists()
+    processes.wait()  # all have looked before the first writes one: a late process must not take that for the run's own
+    if resumed:
         return Tokenizer.load(own, format=form)
     if given:
         return Tokenizer.load(Path(given), format=form)
