@@ -59,19 +59,19 @@ def train(model: Any, rows: Sequence[dict[str, Any]], tokenizer: Any, *, steps: 
     torch.manual_seed(seed)
     order: list[int] = []
     source = random.Random(seed)
-    optimiser = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=0.01, eps=1e-6)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=0.01, eps=1e-6)
     warm = max(1, round(0.1 * steps))
     model.train()
     for step in range(steps):
         if len(order) < batch:
             order += source.sample(range(len(rows)), len(rows))
         picked, order = order[:batch], order[batch:]
-        for group in optimiser.param_groups:
+        for group in optimizer.param_groups:
             group["lr"] = rate * (step / warm if step < warm else (steps - step) / max(1, steps - warm))
         model(**padded([rows[number] for number in picked], tokenizer)).loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimiser.step()
-        optimiser.zero_grad()
+        optimizer.step()
+        optimizer.zero_grad()
 
 
 @torch.inference_mode()

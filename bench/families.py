@@ -26,21 +26,21 @@ import torch
 from plume.core.batch import Batch, Order, Target
 from plume.core.part import replace
 from plume.data.corpus import Corpus, CorpusKind
-from plume.data.labelled import CodedBlocks
+from plume.data.layouts.labelled import CodedBlocks
 from plume.data.loader import Cursor, Reader
 from plume.data.store import build_stores
 from plume.data.train_tokenizer import train_tokenizer
 from plume.embedded.material import write_embedded
 from plume.embedded.python_manual import english_documents
-from plume.model.memory import Memory
+from plume.model.networks.memory import Memory
 from plume.model.recipe import Recipe
-from plume.model.scoring import score
+from plume.model.use.scoring import score
 from plume.nn.positions.functional import Functional
 from plume.nn.positions.relative import Relative
 from plume.nn.positions.t5 import Buckets
 from plume.recipes import _catalog as catalog
 from plume.train.evaluate import to_device
-from plume.train.optimiser import make_optimiser
+from plume.train.optimizer import make_optimizer
 from plume.train.pretrain import make_reader
 
 WIDTH, DEPTH, HEADS, LENGTH, ROWS, VOCABULARY = 256, 4, 4, 128, 32, 8000
@@ -102,13 +102,13 @@ def masked_batch(recipe: Recipe, *, read: int = 20, stream: int | None = None) -
 def stepper(recipe: Recipe, batch: Batch) -> Callable[[], None]:
     model = recipe.assembly.build(recipe, vocabulary=VOCABULARY).train()
     model.initialise(0)
-    optimiser = make_optimiser(model, recipe.training)
+    optimizer = make_optimizer(model, recipe.training)
     scale = {name: torch.tensor(1.0 / len(target.value)) for name, target in batch.labels.items()}
 
     def step() -> None:
         model(batch, scale)[0].backward()
-        optimiser.step()
-        optimiser.zero_grad(set_to_none=True)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
 
     return step
 
@@ -140,7 +140,7 @@ def positions(rounds: int) -> None:
 
 
 def _remembering(recipe: Recipe) -> Recipe:
-    from plume.data.streams import Streams
+    from plume.data.layouts.streams import Streams
     from plume.model.recipe import unchecked
 
     with unchecked():  # masked tokens in a stream: no recipe, only the same work with memory
@@ -164,7 +164,7 @@ def memory(rounds: int) -> None:
         text = " ".join(itertools.islice(english_documents(), 40))
     model = recipe.assembly.build(recipe, vocabulary=tokenizer.size).eval()
     model.initialise(0)
-    from plume.model.abilities import Abilities
+    from plume.model.use.abilities import Abilities
 
     can = Abilities(model, tokenizer)
     ids = tokenizer.encode([text])[0][:2000]
@@ -224,13 +224,13 @@ def _making(reader: Reader, steps: int) -> float:
 def _trainer(recipe: Recipe, vocabulary: int, kind: str, batches: list[Batch]) -> Callable[[], None]:
     model = recipe.assembly.build(recipe, vocabulary=vocabulary).train()
     model.initialise(0)
-    optimiser = make_optimiser(model, recipe.training)
+    optimizer = make_optimizer(model, recipe.training)
 
     def step() -> None:
         for batch in batches:
             model(batch, {name: torch.tensor(1.0 / max(count, 1)) for name, count in model.counts(batch).items()})[0].backward()
-            optimiser.step()
-            optimiser.zero_grad(set_to_none=True)
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
 
     return step
 

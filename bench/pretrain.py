@@ -1,4 +1,4 @@
-"""Tokens/s of plume's pre-training step and of transformers' own model in a plain loop: same weights, batches, optimiser.
+"""Tokens/s of plume's pre-training step and of transformers' own model in a plain loop: same weights, batches, optimizer.
 
 Each side runs in a process of its own (so that plume's allocator setting does not help the other), and they take turns. Printed: median over
 rounds, the ratio with its spread, the largest difference of the two loss curves, and the share of the measured matmul peak.
@@ -100,13 +100,13 @@ def our_step(case: Case) -> Callable[[Any], float]:
 
     from plume.train.allocator import keep_freed_memory
     from plume.train.evaluate import to_device
-    from plume.train.optimiser import make_optimiser
+    from plume.train.optimizer import make_optimizer
 
     keep_freed_memory()
     recipe = recipe_of(case)
     model = recipe.assembly.build(recipe, vocabulary=case.vocabulary)
     model.initialise(0)
-    optimiser = make_optimiser(model, recipe.training)
+    optimizer = make_optimizer(model, recipe.training)
     weight = {objective.name: objective.weight for objective in recipe.objectives}
 
     def step(batch: Any) -> float:
@@ -115,8 +115,8 @@ def our_step(case: Case) -> Callable[[Any], float]:
         loss, _ = model(moved, scale)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimiser.step()
-        optimiser.zero_grad(set_to_none=True)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
         return float(loss.detach())
 
     step.flops = model.flops  # type: ignore[attr-defined]
@@ -156,7 +156,7 @@ def their_step(case: Case) -> Callable[[Any], float]:
     for parameter in dict.fromkeys(p for network in networks for p in network.parameters()):
         groups[parameter.ndim > 1].append(parameter)
     training = recipe.training
-    optimiser = torch.optim.AdamW(
+    optimizer = torch.optim.AdamW(
         [{"params": groups[True], "weight_decay": training.decay}, {"params": groups[False], "weight_decay": 0.0}],
         lr=training.peak, betas=(training.beta1, training.beta2), eps=training.epsilon, fused=True,
     )  # fmt: skip
@@ -166,8 +166,8 @@ def their_step(case: Case) -> Callable[[Any], float]:
         loss = loss_of(networks, batch)
         loss.backward()
         torch.nn.utils.clip_grad_norm_([p for group in groups.values() for p in group], 1.0)
-        optimiser.step()
-        optimiser.zero_grad(set_to_none=True)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
         return float(loss.detach())
 
     return step

@@ -21,7 +21,7 @@ from typing import Any
 import plume
 from plume.core.files import write_json
 from plume.data.corpus import CorpusKind
-from plume.data.labelled import CodedBlocks
+from plume.data.layouts.labelled import CodedBlocks
 from plume.embedded.chinese_grammar import chinese_documents
 from plume.embedded.material import write_embedded
 from plume.embedded.python_manual import english_documents

@@ -1,4 +1,4 @@
-"""Examples/s of tuning by plume and by transformers' Trainer: same weights, data, batch, steps, optimiser; dynamic padding on both sides.
+"""Examples/s of tuning by plume and by transformers' Trainer: same weights, data, batch, steps, optimizer; dynamic padding on both sides.
 
 Each side runs in a process of its own, and they take turns. Printed: the median over rounds, the ratio with its spread, the load of the machine.
 

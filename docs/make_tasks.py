@@ -30,7 +30,7 @@ as the table says: with so few they are wide. Measured again by
 ## What pre-training brings
 
 A BERT of plume's own, pre-trained for {budget} on the corpus of its language, tuned by `plume tune` with its defaults, against the same
-command with `--from-scratch`: the same network, tokeniser, data, steps and rate, without the pre-trained weights. The score is the best on the dev
+command with `--from-scratch`: the same network, tokenizer, data, steps and rate, without the pre-trained weights. The score is the best on the dev
 file over the run, for both. {models}
 
 {gain}

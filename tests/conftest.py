@@ -1,4 +1,4 @@
-"""What many tests share: a small bilingual corpus with its tokenisers and stores, miniature recipes, and statistics with fixed seeds."""
+"""What many tests share: a small bilingual corpus with its tokenizers and stores, miniature recipes, and statistics with fixed seeds."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from plume.core.batch import Batch
 from plume.core.part import replace
 from plume.core.seeds import Draws
 from plume.data.corpus import Corpus, CorpusKind
-from plume.data.labelled import CodedBlocks, LabelledDocuments
-from plume.data.lexicon import Entry, UnitKind, mark_units
+from plume.data.layouts.labelled import CodedBlocks, LabelledDocuments
+from plume.data.lexicon import LexiconEntry, UnitKind, mark_units
 from plume.data.loader import Cursor, Mixture, Reader
 from plume.data.store import Stores, build_stores
 from plume.data.train_tokenizer import train_tokenizer
 from plume.model.assembly import EncoderDecoder
 from plume.model.kinds import BatchKind
-from plume.model.model import Model
+from plume.model.networks.model import Model
 from plume.model.recipe import Recipe
 from plume.nn.character_embedding import CharacterEmbedding
 from plume.nn.recurrent import Recurrent
@@ -154,7 +154,7 @@ def corpus_of(recipe: Recipe) -> str:
 
 @pytest.fixture(scope="session")
 def tokenizer_for(corpora: dict[str, Corpus]) -> Callable[[Recipe], Tokenizer]:
-    """A recipe's own kind of tokeniser, trained on the corpus once."""
+    """A recipe's own kind of tokenizer, trained on the corpus once."""
 
     @functools.cache
     def trained(name: str, spec: Any, format: Any) -> Tokenizer:
@@ -168,7 +168,7 @@ def tokenizer_for(corpora: dict[str, Corpus]) -> Callable[[Recipe], Tokenizer]:
 @pytest.fixture(scope="session")
 def stores_for(corpora: dict[str, Corpus], cache: Path, tokenizer_for: Callable[[Recipe], Tokenizer]) -> Callable[[Recipe], Stores]:
     """The corpus as a recipe reads it, phrases and entities marked."""
-    entries = [Entry(text=text) for text in PHRASES] + [Entry(text=text, kind=UnitKind.ENTITY) for text in ENTITIES]
+    entries = [LexiconEntry(text=text) for text in PHRASES] + [LexiconEntry(text=text, kind=UnitKind.ENTITY) for text in ENTITIES]
 
     @functools.cache
     def stores(name: str, tokenizer: Tokenizer, words: Any) -> Stores:

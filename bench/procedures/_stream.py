@@ -11,8 +11,8 @@ import torch.nn.functional as F
 from plume.core.batch import Batch, Order
 from plume.data.corpus import Corpus
 from plume.data.store import build_stores
-from plume.model.language_model import LanguageModel
-from plume.model.model import Model
+from plume.model.networks.model import Model
+from plume.model.use.language_model import LanguageModel
 
 _ONCE = 2_000  # words that the text is read in at a time
 
@@ -32,7 +32,7 @@ def beginning(path: str, megabytes: float, scratch: Path) -> Path:
 
 
 def words_of(path: str, model: LanguageModel, count: int, scratch: Path) -> torch.Tensor:
-    """The first words of a text, as the model's tokeniser numbers them."""
+    """The first words of a text, as the model's tokenizer numbers them."""
     store = build_stores(Corpus(path), model.tokenizer, words=model.recipe.words, cache=scratch / "cache").train
     return torch.from_numpy(np.asarray(store.tokens)[:count].astype(np.int64))
 

@@ -9,7 +9,7 @@ Counted in the batches that the loop is given, for some epochs:
 - twice: the share of examples that are seen in more than one epoch.
 - hidden: the share of tokens asked for, special ones counted in (the paper: 15%), and of those how many show the mask, another token, and
   themselves (80/10/10).
-- unknown: of the tokens that the tokeniser does not know, how many are hidden. With --known the tokeniser is trained on that share of the text
+- unknown: of the tokens that the tokenizer does not know, how many are hidden. With --known the tokenizer is trained on that share of the text
   only, so that there are some. The authors' code spares [CLS] and [SEP] alone, so this is about the share of all others that are hidden.
 """
 

@@ -18,7 +18,7 @@ from _stream import beginning, stream_loss, words_of
 
 import plume
 from plume.core.batch import Batch, Order
-from plume.model.model import Model
+from plume.model.networks.model import Model
 from plume.nn import recurrent
 
 PAPER = {"word": 0.05, "input": 0.4, "layer": 0.3, "output": 0.4, "weight": 0.5}

@@ -11,8 +11,8 @@ from plume.comparing.results import Results
 from plume.comparing.study import make_study, parse_task
 from plume.hf.export import export
 from plume.hf.importing import import_folder, is_task_folder
-from plume.model.language_model import LanguageModel
 from plume.model.recipe import Recipe
+from plume.model.use.language_model import LanguageModel
 from plume.recipes import _catalog as catalog
 from plume.report import write_report
 from plume.static.model import WordModel, is_word_model

@@ -12,7 +12,7 @@ from plume.core.batch import Batch
 from plume.data.loader import Reader
 from plume.heads.head import Loss
 from plume.model.kinds import BatchKind
-from plume.model.model import Model
+from plume.model.networks.model import Model
 from plume.model.recipe import Recipe
 
 

@@ -11,10 +11,10 @@ from torch import Tensor
 
 from plume.core.batch import Batch, Order
 from plume.core.errors import PlumeError
-from plume.model.generate import Sampling
-from plume.model.language_model import LanguageModel
-from plume.model.writers import CausalWriter, DecoderWriter, MaskWriter, QueryWriter, SpanWriter, Writer
-from plume.model.writing import answerer
+from plume.model.use.generate import Sampling
+from plume.model.use.language_model import LanguageModel
+from plume.model.use.writers import CausalWriter, DecoderWriter, MaskWriter, QueryWriter, SpanWriter, Writer
+from plume.model.use.writing import answerer
 from plume.recipes import _catalog as catalog
 from plume.text.control import control_codes
 
@@ -179,7 +179,7 @@ def test_a_step_with_the_cache_is_a_pass_over_the_whole(
     if not can(model, "generate") or not (source is None or answers(model)):
         pytest.skip("writes nothing")
     caught: list[Writer] = []
-    monkeypatch.setattr("plume.model.writing.write", lambda writer, **_: caught.append(writer) or [])
+    monkeypatch.setattr("plume.model.use.writing.write", lambda writer, **_: caught.append(writer) or [])
     model.generate(TEXT, source=source, max_tokens=8)
     (writer,) = caught
     start = writer.position if isinstance(writer, DecoderWriter) else 0

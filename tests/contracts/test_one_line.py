@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from plume.data.corpus import Corpus, CorpusKind
-from plume.data.labelled import CodedBlocks
+from plume.data.layouts.labelled import CodedBlocks
 from plume.data.store import build_stores
 from plume.recipes import _catalog as catalog
 from plume.train.fitting import refuse_misfit
@@ -40,7 +40,7 @@ def test_it_trains_as_it_is_or_in_pieces_and_that_is_said(
     family: str, one_line: Corpus, miniature: Any, tokenizer_for: Any, cache: Path
 ) -> None:
     one_line.require_trainable()
-    recipe = miniature(family, length=256)  # twice the tiny sizes: this tokeniser, of another text, needs twice the tokens a word
+    recipe = miniature(family, length=256)  # twice the tiny sizes: this tokenizer, of another text, needs twice the tokens a word
     tokenizer = tokenizer_for(recipe)
     stores = build_stores(one_line, tokenizer, words=recipe.words, cache=cache)
     refuse_misfit(recipe, stores)

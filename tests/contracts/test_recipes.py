@@ -14,13 +14,13 @@ import torch
 from plume.core.errors import PlumeError
 from plume.core.part import part_from_json, replace
 from plume.data.corpus import CorpusKind
-from plume.data.layout import Layout, Plan
+from plume.data.layouts.layout import Layout, RowPlan
 from plume.data.loader import Mixture
 from plume.model.checkpoint import load_model, save_model, state_of
 from plume.nn.stack import Sharing
 from plume.objectives._objective import Answers, Objective
 from plume.recipes import _catalog as catalog
-from plume.train.optimiser import make_optimiser
+from plume.train.optimizer import make_optimizer
 
 FAMILIES = catalog.networks()
 SIZES = [f"{family}/{size}" for family in FAMILIES for size in catalog.sizes(family)]
@@ -146,9 +146,9 @@ class FirstRows(Layout):
     def corpus(self) -> CorpusKind:
         return self.of.corpus
 
-    def plan(self, store: Any, *, room: int, rows: int = 1, generator: np.random.Generator) -> Plan:
+    def plan(self, store: Any, *, room: int, rows: int = 1, generator: np.random.Generator) -> RowPlan:
         plan = self.of.plan(store, room=room, rows=rows, generator=np.random.default_rng(0))
-        return Plan(**{name: None if array is None else array[: self.keep] for name, array in vars(plan).items()})
+        return RowPlan(**{name: None if array is None else array[: self.keep] for name, array in vars(plan).items()})
 
 
 def few_rows(mixture: Mixture) -> Mixture:
@@ -169,7 +169,7 @@ def test_overfits_a_few_sentences(family: str, miniature: Any, mixture_for: Any,
     model = recipe.assembly.build(recipe, vocabulary=tokenizer.size).train()
     model.initialise(0)
     model.spell(tokenizer.tokens())
-    optimiser = make_optimiser(model, replace(recipe.training, peak=4e-3, decay=0.0))
+    optimizer = make_optimizer(model, replace(recipe.training, peak=4e-3, decay=0.0))
     torch.manual_seed(0)
     history: dict[str, list[float]] = {objective.name: [] for objective in recipe.objectives}
     steps = mixture.steps(mixture.start(), step=0, active=range(len(recipe.kinds)), workers=0)
@@ -177,8 +177,8 @@ def test_overfits_a_few_sentences(family: str, miniature: Any, mixture_for: Any,
     for step in itertools.islice(steps, patience * (200 + 120 * len(recipe.kinds))):
         loss, losses = weighed(model, recipe.kinds[step.kind], on_cpu(step.batches[0]))
         loss.backward()
-        optimiser.step()
-        optimiser.zero_grad()
+        optimizer.step()
+        optimizer.zero_grad()
         for name, part in losses.items():
             if part.count:
                 history[name].append(float(part.total.detach()) / int(part.count))

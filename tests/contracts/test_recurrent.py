@@ -12,16 +12,16 @@ import torch
 from plume.core.batch import Batch, Order, Target
 from plume.core.errors import PlumeError
 from plume.core.part import replace as with_parts
-from plume.data.layout import Blocks
+from plume.data.layouts.layout import Blocks
+from plume.data.layouts.streams import Streams
 from plume.data.loader import Cursor
-from plume.data.streams import Streams
 from plume.heads.cnn_softmax import CNNSoftmax
 from plume.model.assembly import AttentionalDecoder, BothWays, NeighbourDecoders, OneNetwork
-from plume.model.bilm import BiLM
-from plume.model.language_model import LanguageModel
+from plume.model.networks.bilm import BiLM
+from plume.model.use.language_model import LanguageModel
 from plume.nn.characters import CharacterCNN
 from plume.nn.positions.learned import Learned
-from plume.nn.recurrent_layer import Cell
+from plume.nn.recurrent_layer import RecurrentCell
 from plume.objectives.bidirectional_lm import bidirectional_lm
 from plume.objectives.causal_lm import causal_lm
 from plume.objectives.masked_lm import masked_lm
@@ -151,13 +151,13 @@ def test_a_cnn_softmax_reads_the_same_characters(miniature: Any, kinds_of: Any, 
     model.initialise(1)
     model.spell(reader.tokenizer.tokens())
     assert torch.equal(model.head("bidirectional_lm").characters, model.embedding.spelled)
-    optimiser = torch.optim.Adam(model.parameters(), lr=5e-3)
+    optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
     losses = []
     for _ in range(120):
         loss, _ = weighed(model, kind, on_cpu(batch_of(reader)))
         loss.backward()
-        optimiser.step()
-        optimiser.zero_grad()
+        optimizer.step()
+        optimizer.zero_grad()
         losses.append(float(loss.detach()))
     assert losses[-1] < 0.7 * losses[0]
 
@@ -181,7 +181,7 @@ def test_penalties_on_states_are_paid_in_training_only(miniature: Any, kinds_of:
 
 def test_a_gru_carries_its_state_on_too(miniature: Any, built: Any) -> None:
     recipe = miniature("ulmfit")
-    recipe = with_parts(recipe, network=with_parts(recipe.network, cell=Cell.GRU))
+    recipe = with_parts(recipe, network=with_parts(recipe.network, cell=RecurrentCell.GRU))
     model = built(recipe, vocabulary=VOCABULARY).eval()
     tokens = torch.randint(5, VOCABULARY, (2, 10), generator=torch.Generator().manual_seed(3))
     whole = model.encode(Batch(tokens=tokens, order=Order.CAUSAL)).last
@@ -205,7 +205,7 @@ def test_a_row_of_one_token_has_no_change_to_punish(miniature: Any, built: Any) 
 @pytest.mark.parametrize(
     ("family", "change", "reason"),
     [
-        ("cove", {"network": {"cell": Cell.GRU}}, "LSTM layers of one width"),
+        ("cove", {"network": {"cell": RecurrentCell.GRU}}, "LSTM layers of one width"),
         ("cove", {"network": {"projection": 32}}, "LSTM layers of one width"),
         ("elmo", {"training": {"batch": 7}}, "7 rows are no pairs; set training.batch to an even number"),
         ("deepmoji", {"network": {"residual": True}}, "read both ways have one width, no residual"),

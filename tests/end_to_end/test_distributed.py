@@ -35,9 +35,9 @@ def losses(folder: Path) -> list[dict[str, float]]:
         ("bert", (), ()),
         pytest.param("bert", ("--fsdp",), (), marks=pytest.mark.slow),
         pytest.param("bert", ("--accumulate", "2"), (), marks=pytest.mark.slow),
-        pytest.param("bert", ("--fsdp",), (*WIDE, "training.optimiser=LAMB()"), marks=pytest.mark.slow),  # norms of whole matrices,
+        pytest.param("bert", ("--fsdp",), (*WIDE, "training.optimizer=LAMB()"), marks=pytest.mark.slow),  # norms of whole matrices,
         pytest.param(
-            "bert", ("--fsdp",), (*WIDE, "training.optimiser=Adafactor()"), marks=pytest.mark.slow
+            "bert", ("--fsdp",), (*WIDE, "training.optimizer=Adafactor()"), marks=pytest.mark.slow
         ),  # and sums over rows and columns
         pytest.param("transformer-xl", (), (), marks=pytest.mark.slow),  # every process remembers its own rows,
         pytest.param("xlnet", ("--accumulate", "2"), (), marks=pytest.mark.slow),  # and every part of them
@@ -70,12 +70,12 @@ def test_two_processes_equal_one(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("optimiser", ["AdamW()", "Adafactor()"])
+@pytest.mark.parametrize("optimizer", ["AdamW()", "Adafactor()"])
 def test_a_sharded_run_goes_on_with_the_same_bits(
-    optimiser: str, tmp_path: Path, launch: Launch, pretraining: Callable[..., list[str]]
+    optimizer: str, tmp_path: Path, launch: Launch, pretraining: Callable[..., list[str]]
 ) -> None:
     """The last checkpoint of a run is written after a measurement, which leaves some parameters whole."""
-    settings = (*WIDE, f"training.optimiser={optimiser}", "training.schedule=Constant()")
+    settings = (*WIDE, f"training.optimizer={optimizer}", "training.schedule=Constant()")
     calls = [
         [*pretraining(tmp_path / "whole", budget="8steps", settings=settings), "--fsdp"],
         [*pretraining(tmp_path / "parts", budget="4steps", settings=settings), "--fsdp"],

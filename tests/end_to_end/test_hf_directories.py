@@ -16,7 +16,7 @@ import plume as library
 from plume.core.batch import Batch
 from plume.core.part import replace
 from plume.model.checkpoint import save_model
-from plume.model.language_model import LanguageModel
+from plume.model.use.language_model import LanguageModel
 from plume.recipes import _catalog as catalog
 from plume.text.known_languages import Languages
 
@@ -70,7 +70,7 @@ def model_of(
 
 def inputs_of(tokenizer: Any, text: str, family: str) -> Any:
     inputs = tokenizer(text, return_tensors="pt")
-    if family == "xlm":  # no tokeniser says languages; one of the texts is Chinese
+    if family == "xlm":  # no tokenizer says languages; one of the texts is Chinese
         inputs["langs"] = torch.full_like(inputs["input_ids"], int(text == TEXTS[1]))
     return inputs
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import plume as library
-from plume.comparing.run import locked
+from plume.comparing.running.run import locked
 from plume.core.errors import PlumeError
 from plume.model.checkpoint import save_model
 

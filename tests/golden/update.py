@@ -20,7 +20,7 @@ from plume.noise.spelling import Spelling
 from plume.recipes import _catalog as catalog
 from plume.text.format import Format
 from plume.train.evaluate import to_device
-from plume.train.optimiser import make_optimiser
+from plume.train.optimizer import make_optimizer
 from plume.train.pretrain import make_reader
 
 LOSSES = Path(__file__).with_name("losses.txt")
@@ -48,7 +48,7 @@ class FixedTokenizer:
 
 
 class FixedStore:
-    """A made-up corpus that needs no tokeniser, so that only the model's arithmetic and the data side can change the figures."""
+    """A made-up corpus that needs no tokenizer, so that only the model's arithmetic and the data side can change the figures."""
 
     def __init__(self, *, pairs: bool = False) -> None:
         generator = np.random.default_rng(11)
@@ -96,7 +96,7 @@ def losses(family: str) -> list[float]:
     model = recipe.assembly.build(recipe, vocabulary=tokenizer.size)
     model.initialise(13)
     model.spell([f"w{number}" for number in range(tokenizer.size)])
-    optimiser = make_optimiser(model, recipe.training)
+    optimizer = make_optimizer(model, recipe.training)
     torch.manual_seed(14)
     found = []
     for step in range(STEPS):
@@ -110,8 +110,8 @@ def losses(family: str) -> list[float]:
         weight = {objective.name: kind.scale(objective) for objective in kind.objectives}
         loss, _ = model(batch, {name: torch.tensor(weight[name] / max(count, 1)) for name, count in model.counts(batch).items()})
         loss.backward()
-        optimiser.step()
-        optimiser.zero_grad()
+        optimizer.step()
+        optimizer.zero_grad()
         found.append(float(loss.detach()))
     return found
 

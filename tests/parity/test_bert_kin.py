@@ -14,7 +14,7 @@ from plume.core.batch import Batch, Order, Target
 from plume.core.part import replace
 from plume.hf.export import config_of
 from plume.model.checkpoint import state_of
-from plume.model.model import Model
+from plume.model.networks.model import Model
 from plume.recipes import _catalog as catalog
 
 TOLERANCE = 1e-9

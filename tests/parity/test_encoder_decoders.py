@@ -17,7 +17,7 @@ from plume.core.batch import Batch, Order, Target
 from plume.core.part import replace
 from plume.hf.export import config_of
 from plume.model.checkpoint import state_of
-from plume.model.encoder_decoder import EncoderDecoderModel
+from plume.model.networks.encoder_decoder import EncoderDecoderModel
 from plume.recipes import _catalog as catalog
 
 TOLERANCE = 1e-9

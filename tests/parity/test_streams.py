@@ -19,7 +19,7 @@ from plume.core.seeds import Draws
 from plume.heads.sentence_classification import SentenceClassification
 from plume.hf.export import config_of
 from plume.model.checkpoint import state_of
-from plume.model.model import Model
+from plume.model.networks.model import Model
 from plume.noise.rows import Alphabet, Rows
 from plume.recipes import _catalog as catalog
 

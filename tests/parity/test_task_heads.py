@@ -27,15 +27,15 @@ from plume.hf.importing import body_recipe, fitted, import_folder, is_task_folde
 from plume.hf.task_heads import apart, head_config, head_of_config, head_of_part, joined, labels_of, part_of
 from plume.model.bridge import Bridge
 from plume.model.checkpoint import load_weights, read_weights, state_of
-from plume.model.encoder_decoder import EncoderDecoderModel
+from plume.model.networks.encoder_decoder import EncoderDecoderModel
 from plume.model.task_head import TaskHead
 from plume.recipes import _catalog as catalog
 from plume.tasks import classification, multi_label, multiple_choice, ner, pos, qa, regression, similarity
-from plume.tuning.adaptation import Adaptation, Mode
+from plume.tuning.adapting.adaptation import Adaptation, Mode
+from plume.tuning.adapting.network import TaskModel
 from plume.tuning.declared import Declared
-from plume.tuning.decoder_rows import through_decoder
 from plume.tuning.exchange import export_tuned, import_tuned, task_of
-from plume.tuning.network import TaskModel
+from plume.tuning.rows.decoder_rows import through_decoder
 from plume.tuning.task import Task
 from plume.tuning.tuned import TunedModel, assemble, reading_order
 
@@ -339,7 +339,7 @@ def own_of(tuned: TunedModel) -> Tensor:
 
 
 def test_a_number_from_gpt2(miniature: Callable[..., Any], tokenizer_for: Callable[[Any], Any], tmp_path: Path) -> None:
-    """Its class has no bias, where a number of ours begins with one; and its tokeniser does not end a text, where our rows do."""
+    """Its class has no bias, where a number of ours begins with one; and its tokenizer does not end a text, where our rows do."""
     recipe, bridge = miniature("gpt2", length=128), bridge_of("gpt2")
     tokenizer, head = tokenizer_for(recipe), bridge.tasks[0]
     config = config_of(recipe, bridge, vocabulary=tokenizer.size, tokenizer=tokenizer) | head_config(head, SentenceRegression(), ())

@@ -15,7 +15,7 @@ from plume.core.part import replace
 from plume.heads.sentence_classification import SentenceClassification
 from plume.hf.export import config_of
 from plume.model.checkpoint import state_of
-from plume.model.model import Model
+from plume.model.networks.model import Model
 from plume.recipes import _catalog as catalog
 
 TOLERANCE = 1e-9

@@ -42,7 +42,7 @@ def direct_task(model: Path, name: str | None) -> DirectTask | None:
 def _abilities(model: Path) -> str:
     """What it does as it is."""
     from plume import api
-    from plume.model.language_model import LanguageModel
+    from plume.model.use.language_model import LanguageModel
 
     loaded = api.load(model)
     return loaded.abilities.words() if isinstance(loaded, LanguageModel) else "It can embed, and say which words are alike."

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from plume.comparing.compare import Prepared
+    from plume.comparing.compare import PreparedStudy
     from plume.comparing.results import Results, Summary
     from plume.comparing.study import Study
 
@@ -61,17 +61,17 @@ def run(
 
     Without --corpus and --task it runs on what plume brings, in about ten minutes on two cores: bert, xlnet and elmo, a minute each, two seeds.
     """
-    from plume.comparing.forks import fork_server
+    from plume.comparing.running.forks import fork_server
 
     fork_server()
-    from plume.comparing.again import cells_again
     from plume.comparing.compare import compare, finished, prepare
-    from plume.comparing.engines import make_engine
-    from plume.comparing.run import read_states
+    from plume.comparing.planning.again import cells_again
+    from plume.comparing.running.engines import make_engine
+    from plume.comparing.running.run import read_states
     from plume.core.errors import PlumeError
-    from plume.report.words import Words
+    from plume.report.words import Wording
 
-    Words(language)  # says at once if there is no such language
+    Wording(language)  # says at once if there is no such language
     resume = resume or again is not None
     given = {
         "corpus": corpus, "recipes": recipes.split(",") if recipes else None, "budget": budget, "seeds": seeds, "size": size,
@@ -90,7 +90,7 @@ def run(
         return
     found = _study(study, task, chosen, folder, language=language, resume=resume)
 
-    def agree(prepared: Prepared, seconds: float) -> bool:
+    def agree(prepared: PreparedStudy, seconds: float) -> bool:
         return yes or _agree(prepared, seconds)
 
     if study is not None and study.is_dir() and not resume and (results := finished(study)) is not None:
@@ -111,9 +111,9 @@ def _study(path: Path | None, tasks: list[str] | None, chosen: dict[str, Any], f
     from rich.console import Console
 
     from plume.comparing.embedded_study import embedded_study
+    from plume.comparing.running.work import STUDY, read_study
     from plume.comparing.study import make_study, parse_task
     from plume.comparing.study_file import read_study_file
-    from plume.comparing.work import STUDY, read_study
     from plume.core.errors import PlumeError
 
     if tasks:
@@ -145,7 +145,7 @@ def _again(folder: Path, language: str) -> str:
     return shlex.join(["plume", "compare", str(folder), "--resume", *(["--language", language] if language != "en" else [])])
 
 
-def _print_plan(prepared: Prepared, ended: Container[str] = ()) -> None:
+def _print_plan(prepared: PreparedStudy, ended: Container[str] = ()) -> None:
     from rich.console import Console
     from rich.table import Table
 
@@ -175,9 +175,9 @@ def _print_plan(prepared: Prepared, ended: Container[str] = ()) -> None:
     )
 
 
-def _agree(prepared: Prepared, total: float) -> bool:
+def _agree(prepared: PreparedStudy, total: float) -> bool:
     """More than an hour is asked about."""
-    from plume.comparing.plan import ASK_ABOVE
+    from plume.comparing.planning.plan import ASK_ABOVE
     from plume.core.errors import PlumeError
     from plume.train.progress import duration
 

@@ -10,7 +10,7 @@ import typer
 
 def run(
     folder: Annotated[
-        Path, typer.Argument(help="A Hugging Face directory (config.json, tokeniser files, weights), or a file of word vectors.")
+        Path, typer.Argument(help="A Hugging Face directory (config.json, tokenizer files, weights), or a file of word vectors.")
     ],
     out: Annotated[Path, typer.Option(help="The model directory to make.")],
 ) -> None:

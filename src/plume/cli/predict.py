@@ -15,7 +15,7 @@ from plume.cli._language import LANGUAGES
 
 if TYPE_CHECKING:
     from plume.readers.example import Example
-    from plume.tuning.asking import Answer, Asked
+    from plume.tuning.asking import Answerer, Asked
 
 _FILES = (".txt", ".tsv", ".csv", ".json", ".jsonl", ".conll", ".conllu", ".bio", ".bmes", ".gz")
 
@@ -154,7 +154,7 @@ def _is_file(text: str) -> bool:
     return False
 
 
-def _answer_items(examples: list[Example], answer: Answer, as_json: bool, quiet: bool) -> None:
+def _answer_items(examples: list[Example], answer: Answerer, as_json: bool, quiet: bool) -> None:
     from plume.tuning.asking import with_texts
 
     predictions, notes = answer(examples)

@@ -33,7 +33,7 @@ def run(
     ] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", help="Change a part: network.depth=4, training.peak=5e-4 …")] = None,
     tokenizer: Annotated[Path | None, typer.Option(help="Use this tokenizer.json, vocab.txt or run instead of training one.")] = None,
-    init: Annotated[Path | None, typer.Option(help="Start from this model's weights and tokeniser.")] = None,
+    init: Annotated[Path | None, typer.Option(help="Start from this model's weights and tokenizer.")] = None,
     lexicon: Annotated[
         Path | None,
         typer.Option(help="Phrases and entities, one a line, for recipes that hide them whole (ernie); without it they are mined."),

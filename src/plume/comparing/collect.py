@@ -10,21 +10,21 @@ from pathlib import Path
 from typing import Any
 
 from plume._version import __version__
-from plume.comparing.commands import cell_command, shown, study_command
-from plume.comparing.disagreements import disagreements
-from plume.comparing.entrants import Entrant
-from plume.comparing.grid import Cell, Kind
-from plume.comparing.readable import is_graded
+from plume.comparing.measuring.records import model_record, pretrain_record, score_record
+from plume.comparing.planning.commands import cell_command, shown, study_command
+from plume.comparing.planning.entrants import Entrant
+from plume.comparing.planning.grid import Cell, CellKind
 from plume.comparing.recommend import recommend, standings
-from plume.comparing.records import model_record, pretrain_record, score_record
-from plume.comparing.resampling import Resampled, resample
-from plume.comparing.results import Comparison, Costs, Disagreement, Probe, Results, Speed, Status, Summary, TaskRecord
-from plume.comparing.row_scores import RowScores, row_scores
-from plume.comparing.run import MACHINE, Clock
-from plume.comparing.statistics import compare_all, summaries
+from plume.comparing.results import Comparison, Costs, Disagreement, PredictionSpeed, Probe, Results, Status, Summary, TaskRecord
+from plume.comparing.rows.disagreements import disagreements
+from plume.comparing.rows.readable import is_graded
+from plume.comparing.rows.scores import RowScores, row_scores
+from plume.comparing.running.run import MACHINE, Clock
+from plume.comparing.running.work import scored_examples
+from plume.comparing.significance.resampling import Resampled, resample
+from plume.comparing.significance.statistics import compare_all, summaries
 from plume.comparing.study import Study, StudyTask
 from plume.comparing.study_file import write_study_file
-from plume.comparing.work import scored_examples
 from plume.core.files import read_json
 from plume.core.part import replace
 from plume.metrics.scores import HUNDREDS
@@ -51,9 +51,11 @@ def collect(
     records = tuple(one.record for one in tasks)
     models = tuple(model_record(folder, study, one, cells, states) for one in entrants)
     pretraining = tuple(
-        pretrain_record(folder, cell, states.get(cell.key)) for cell in cells if cell.kind is Kind.PRETRAIN and not _scratch(cell, entrants)
+        pretrain_record(folder, cell, states.get(cell.key))
+        for cell in cells
+        if cell.kind is CellKind.PRETRAIN and not _scratch(cell, entrants)
     )
-    timed = [(cell.entrant, states.get(cell.key, {}).get("speeds", {})) for cell in cells if cell.kind is Kind.SPEED]
+    timed = [(cell.entrant, states.get(cell.key, {}).get("speeds", {})) for cell in cells if cell.kind is CellKind.SPEED]
     scores = tuple(
         score_record(
             folder,
@@ -63,11 +65,13 @@ def collect(
             _speed(cell, [found for entrant, found in timed if entrant == cell.entrant]),
         )
         for cell in cells
-        if cell.kind is Kind.TUNE
+        if cell.kind is CellKind.TUNE
     )
     compared = [_compared(one) for one in tasks]
     rows = {one.record.name: one.rows for one in tasks}
-    probes = [Probe(**_probe(found)) for cell in cells if cell.kind is Kind.PROBE for found in states.get(cell.key, {}).get("probes", [])]
+    probes = [
+        Probe(**_probe(found)) for cell in cells if cell.kind is CellKind.PROBE for found in states.get(cell.key, {}).get("probes", [])
+    ]
     return Results(
         title=study.title or _title(study),
         plume=__version__,
@@ -81,7 +85,9 @@ def collect(
         seeds=tuple(range(study.seeds)),
         command=study_command(folder),
         study=write_study_file(study, beside=folder),
-        commands={cell.key: cell_command(folder, study, entrants, cell) for cell in cells if cell.kind in (Kind.PRETRAIN, Kind.TUNE)},
+        commands={
+            cell.key: cell_command(folder, study, entrants, cell) for cell in cells if cell.kind in (CellKind.PRETRAIN, CellKind.TUNE)
+        },
         tasks=records,
         models=models,
         pretraining=pretraining,
@@ -119,18 +125,20 @@ def _probe(found: dict[str, Any]) -> dict[str, Any]:
     return found | {"score": tuple(found["score"])}
 
 
-def _speed(cell: Cell, rounds: Sequence[Mapping[str, dict[str, Any]]]) -> Speed | None:
+def _speed(cell: Cell, rounds: Sequence[Mapping[str, dict[str, Any]]]) -> PredictionSpeed | None:
     """Of the seed that was timed, in the round in which the machine did best."""
     own = [found[cell.task] for found in rounds if cell.task in found and found[cell.task]["seed"] == cell.seed]
     if not own:
         return None
-    return Speed(per_second=max(one["per_second"] for one in own), p50=min(one["p50"] for one in own), p99=min(one["p99"] for one in own))
+    return PredictionSpeed(
+        per_second=max(one["per_second"] for one in own), p50=min(one["p50"] for one in own), p99=min(one["p99"] for one in own)
+    )
 
 
 def _unmeasured(cells: Sequence[Cell], states: Mapping[str, dict[str, Any]]) -> Iterator[tuple[str, str, Status, str]]:
     for cell in cells:
         state = states.get(cell.key, {"status": Status.WAITING, "reason": ""})
-        if cell.kind in (Kind.PROBE, Kind.SPEED) and state["status"] in (Status.FAILED, Status.WAITING):
+        if cell.kind in (CellKind.PROBE, CellKind.SPEED) and state["status"] in (Status.FAILED, Status.WAITING):
             yield cell.entrant, cell.kind.value, Status(state["status"]), state["reason"]
 
 

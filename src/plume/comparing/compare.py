@@ -8,20 +8,20 @@ from pathlib import Path
 
 from rich.console import Console
 
-from plume.comparing.again import cells_again, throw_away
-from plume.comparing.board import Board
 from plume.comparing.collect import collect
-from plume.comparing.engine import Engine
-from plume.comparing.engines import make_engine
-from plume.comparing.entrants import Entrant, entrants
-from plume.comparing.grid import Cell, grid
-from plume.comparing.plan import Plan, make_plan
-from plume.comparing.rehearsal import Look, Rehearsal, look_at_tasks, refuse_small_budget, rehearse_all
+from plume.comparing.planning.again import cells_again, throw_away
+from plume.comparing.planning.entrants import Entrant, entrants
+from plume.comparing.planning.grid import Cell, grid
+from plume.comparing.planning.plan import StudyPlan, make_plan
+from plume.comparing.planning.rehearsal import Look, Rehearsal, look_at_tasks, refuse_small_budget, rehearse_all
 from plume.comparing.results import Results, Status
-from plume.comparing.run import Clock, check_files, check_folder, claim_folder, locked, mark_cannot, read_states, run_cells
+from plume.comparing.running.board import Board
+from plume.comparing.running.engine import Engine
+from plume.comparing.running.engines import make_engine
+from plume.comparing.running.run import Clock, check_files, check_folder, claim_folder, locked, mark_cannot, read_states, run_cells
+from plume.comparing.running.work import read_study
 from plume.comparing.study import Study
 from plume.comparing.study_file import write_study_file
-from plume.comparing.work import read_study
 from plume.core.files import write_text
 from plume.core.machine import runs_at_once
 
@@ -29,7 +29,7 @@ STUDY_FILE = "study.toml"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Prepared:
+class PreparedStudy:
     """Everything known before the first run."""
 
     study: Study
@@ -37,7 +37,7 @@ class Prepared:
     cells: list[Cell]
     looks: list[Look]
     rehearsals: list[Rehearsal]
-    plan: Plan
+    plan: StudyPlan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +47,7 @@ class Compared:
     stopped_by: str | None  # a signal's name, if one ended the study early; the results are then of what is there
 
 
-def prepare(study: Study, *, slots: int, quiet: bool = False) -> Prepared:
+def prepare(study: Study, *, slots: int, quiet: bool = False) -> PreparedStudy:
     """Read every file, try every model on every task, and count: nothing is written, and what cannot work says so."""
     found = entrants(study)
     console = Console(stderr=True, quiet=quiet)
@@ -58,7 +58,7 @@ def prepare(study: Study, *, slots: int, quiet: bool = False) -> Prepared:
     refuse_small_budget(study.budget, rehearsals)
     cells = grid(study, found)
     plan = make_plan(study, found, cells, looks, rehearsals, slots=slots)
-    return Prepared(study=study, entrants=found, cells=cells, looks=looks, rehearsals=rehearsals, plan=plan)
+    return PreparedStudy(study=study, entrants=found, cells=cells, looks=looks, rehearsals=rehearsals, plan=plan)
 
 
 def compare(
@@ -68,7 +68,7 @@ def compare(
     resume: bool = False,
     again: Sequence[str] = (),
     engine: Engine | None = None,
-    agree: Callable[[Prepared, float], bool] = lambda prepared, seconds: True,
+    agree: Callable[[PreparedStudy, float], bool] = lambda prepared, seconds: True,
     quiet: bool = False,
 ) -> Compared | None:
     """Run the study into `folder`, or go on with it there, with the runs `again` (MODEL:SEED) thrown away and made anew; None: `agree`, told the plan

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from plume.comparing.run import refuse_foreign
+from plume.comparing.running.run import refuse_foreign
 from plume.comparing.study import EMBEDDED, Study, make_study, make_task
 from plume.core.errors import PlumeError
 from plume.core.files import write_atomic

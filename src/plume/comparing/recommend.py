@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from plume.comparing.resampling import Resampled, Scores
 from plume.comparing.results import (
     Comparison,
     Control,
@@ -21,7 +20,8 @@ from plume.comparing.results import (
     TaskRecord,
     Verdict,
 )
-from plume.comparing.statistics import alike, compare_all, interval
+from plume.comparing.significance.resampling import Resampled, Scores
+from plume.comparing.significance.statistics import alike, compare_all, interval
 
 _AS_FAST = 0.9  # timings of the same network differ by some percent
 

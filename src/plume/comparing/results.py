@@ -47,7 +47,7 @@ class TaskRecord:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Difference:
+class RecipeDifference:
     """A part in which a recipe differs from its parent."""
 
     path: str
@@ -92,7 +92,7 @@ class ModelRecord:
     paper: str
     control: Control | None = None
     parent: str = ""  # the recipe it is described against
-    differences: tuple[Difference, ...] = ()
+    differences: tuple[RecipeDifference, ...] = ()
     parameters: int = 0
     flops_per_token: float = 0.0  # of training, forward and backward; 0: not counted (word vectors)
     disk: int = 0  # bytes of a model directory that predicts, without train/
@@ -100,7 +100,7 @@ class ModelRecord:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Speed:
+class PredictionSpeed:
     """Prediction on the machine of the study, with as many threads as the runs had."""
 
     per_second: float  # examples, a file at a time
@@ -123,7 +123,7 @@ class ScoreRecord:
     seconds: float = 0.0  # tuning
     peak_memory: int = 0
     curve: tuple[tuple[int, float], ...] = ()  # step, dev score by the metric that decides
-    speed: Speed | None = None
+    speed: PredictionSpeed | None = None
 
 
 class Verdict(enum.StrEnum):

@@ -23,8 +23,8 @@ EMBEDDED = "data"  # in the directory of a study on what plume brings: its corpu
 TUNE_OPTIONS = {"epochs": float, "batch": int, "rate": float, "length": int, "patience": int, "budget": str}
 
 
-class Tokenising(enum.StrEnum):
-    """How text is cut: alike for all families that read pieces of words, or by each paper's own tokeniser."""
+class Tokenizing(enum.StrEnum):
+    """How text is cut: alike for all families that read pieces of words, or by each paper's own tokenizer."""
 
     SHARED = "shared"
     OWN = "own"
@@ -52,7 +52,7 @@ class Study(Part):
     budget: Budget
     seeds: int = 3
     size: str = "tiny"  # of recipes that are named without one
-    tokenizer: Tokenising = Tokenising.SHARED
+    tokenizer: Tokenizing = Tokenizing.SHARED
     static: str = "fasttext"  # the word vectors that stand beside the networks, if the recipes name none
     overrides: tuple[str, ...] = ()  # of every network's pre-training
     tune: tuple[str, ...] = ()  # of every tuning run: epochs=3
@@ -193,9 +193,9 @@ def _typed(values: Mapping[str, Any]) -> dict[str, Any]:
     """Words become what the study's fields are."""
     made = dict(values)
     if (way := made.get("tokenizer")) is not None:
-        if way not in list(Tokenising):
-            raise PlumeError(f"The tokeniser is {' or '.join(Tokenising)}, not '{way}'.")
-        made["tokenizer"] = Tokenising(way)
+        if way not in list(Tokenizing):
+            raise PlumeError(f"The tokenizer is {' or '.join(Tokenizing)}, not '{way}'.")
+        made["tokenizer"] = Tokenizing(way)
     if "overrides" in made:
         made["overrides"] = tuple(made["overrides"])
     if "tune" in made:  # one way to write a number, so that equal studies are equal

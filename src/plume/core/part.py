@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Self
 
 from plume.core.errors import PlumeError, suggest
+from plume.core.moved import address_now, field_now
 
 replace = dataclasses.replace
 _HINTS: dict[Any, dict[str, Any]] = {}
@@ -102,9 +103,10 @@ def part_from_json(data: Any) -> Any:
     """Rebuild what `to_json` wrote; strict: an unknown class or field is an error, a field left out takes its default."""
     if not isinstance(data, dict) or not isinstance(data.get(TAG), str):
         raise PlumeError(f"Not a plume declaration: expected an object with a '{TAG}' field, got {str(data)[:80]!r}.")
-    kind = _class_at(data[TAG])
+    address = address_now(data[TAG])
+    kind = _class_at(address)
     hints = _hints(kind)
-    values = {name: value for name, value in data.items() if name != TAG}
+    values = {field_now(address, name): value for name, value in data.items() if name != TAG}
     for name in values:
         if name not in hints:
             raise PlumeError(f"{data[TAG]} has no field '{name}': {suggest(name, hints)}.")

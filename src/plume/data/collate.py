@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from plume.core.batch import Batch, Order, Target
 from plume.core.seeds import Draws
-from plume.data.layout import Layout, Plan
+from plume.data.layouts.layout import Layout, RowPlan
 from plume.data.store import Store
 from plume.noise.noise import Noise
 from plume.noise.rows import Alphabet, Rows
-from plume.noise.target import Aim, Answer
+from plume.noise.target import Aim, SecondQuestion
 from plume.text.tokenizer import Tokenizer
 
 _TEXTS = ("A", "B", "C")
@@ -48,7 +48,7 @@ class Frame:
         )
 
 
-def gather(store: Store, plan: Plan, index: Array, frame: Frame, special_ids: NDArray[np.bool_]) -> Rows:
+def gather(store: Store, plan: RowPlan, index: Array, frame: Frame, special_ids: NDArray[np.bool_]) -> Rows:
     """The rows `index` of the plan, right-padded to the longest of them; `special_ids` says of each id whether it stands for no text."""
     start, end = plan.start[index], plan.end[index]
     pieces, segments = frame.pieces, frame.segments
@@ -104,7 +104,7 @@ def _starts(begins: NDArray[np.bool_], there: Array, backward: NDArray[np.bool_]
 
 
 def _segment(
-    plan: Plan, index: Array, row: Array, text: Array, piece: Array, padding: NDArray[np.bool_], segments: tuple[int, ...]
+    plan: RowPlan, index: Array, row: Array, text: Array, piece: Array, padding: NDArray[np.bool_], segments: tuple[int, ...]
 ) -> Array | None:
     """[B, T] the format's segment numbers or, where the plan knows them, languages."""
     if plan.language is not None:
@@ -151,7 +151,7 @@ class Collator:
 
     def _batch(self, aim: Aim, rows: Rows) -> Batch:
         batch, time = aim.shown.shape
-        asked = Answer(where=aim.where, what=aim.what)
+        asked = SecondQuestion(where=aim.where, what=aim.what)
         labels = dict.fromkeys(self.token_objectives, _target(asked)) if self.token_objectives else {}
         labels |= {name: _target(aim.others[question]) for name, question in self.other_objectives}
         if self.sentence_objectives and rows.label is not None:
@@ -211,7 +211,7 @@ def _padded(length: Array, time: int) -> Array | None:
     return length if bool((length < time).any()) else None
 
 
-def _target(answer: Answer) -> Target:
+def _target(answer: SecondQuestion) -> Target:
     index = np.flatnonzero(answer.where)
     time = answer.where.shape[1]
     context = feature = None

@@ -23,7 +23,7 @@ from plume.text.tokenizer import Tokenizer
 from plume.text.tokenizers import WordPiece
 
 SHOWN = 10  # undecodable lines told one by one
-SAMPLE = 4_000_000  # bytes of text that the trial tokeniser is trained on and measured with
+SAMPLE = 4_000_000  # bytes of text that the trial tokenizer is trained on and measured with
 VOCABULARY = 8000
 
 
@@ -139,7 +139,7 @@ class _Counts:
 
 
 def _trial(files: Sequence[Path], *, size: int) -> tuple[float, int]:
-    """The unigram entropy of a sample under a small WordPiece tokeniser trained on it, and the size that the vocabulary reached."""
+    """The unigram entropy of a sample under a small WordPiece tokenizer trained on it, and the size that the vocabulary reached."""
     texts = list(_sample(files, share=min(1.0, SAMPLE / max(1, size))))
     if not texts:
         return 0.0, 0

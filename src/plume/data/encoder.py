@@ -13,13 +13,13 @@ from plume.text.sentences import cuts_between, whole_sentence_starts
 from plume.text.tokenizer import Tokenizer
 from plume.text.words import Words
 
-# Characters. The tokeniser is given texts of at most this length, and so many characters at once: its own records take some 200 bytes a token.
+# Characters. The tokenizer is given texts of at most this length, and so many characters at once: its own records take some 200 bytes a token.
 LONGEST_TEXT = 10_000
 BATCH = 200_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Encoded:
+class EncodedDocuments:
     """Tokens of some documents one after another, without separators. No sentence and no document is empty."""
 
     tokens: NDArray[np.uint16] | NDArray[np.uint32]
@@ -40,7 +40,7 @@ class Encoded:
         document_length: NDArray[np.int64],
         document_text: NDArray[np.int64],
         sentence_continued: NDArray[np.bool_],
-    ) -> Encoded:
+    ) -> EncodedDocuments:
         """Without labels, in one language."""
         return cls(
             tokens=tokens,
@@ -53,11 +53,11 @@ class Encoded:
             sentence_continued=sentence_continued,
         )
 
-    def select(self, sentences: NDArray[np.bool_]) -> Encoded:
+    def select(self, sentences: NDArray[np.bool_]) -> EncodedDocuments:
         """Only the sentences chosen; a document that loses all of them is gone."""
         chosen = np.repeat(sentences, self.sentence_length)
         lengths = np.bincount(self.document_of_sentence()[sentences], minlength=len(self.document_length))
-        return Encoded(
+        return EncodedDocuments(
             tokens=self.tokens[chosen],
             word_start=self.word_start[chosen],
             sentence_length=self.sentence_length[sentences],
@@ -72,8 +72,10 @@ class Encoded:
         return np.repeat(np.arange(len(self.document_length)), self.document_length)
 
 
-def concatenate(parts: Sequence[Encoded]) -> Encoded:
-    return Encoded(**{field.name: np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Encoded)})
+def concatenate(parts: Sequence[EncodedDocuments]) -> EncodedDocuments:
+    return EncodedDocuments(
+        **{field.name: np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(EncodedDocuments)}
+    )
 
 
 def token_type(vocabulary: int) -> DTypeLike:
@@ -82,7 +84,7 @@ def token_type(vocabulary: int) -> DTypeLike:
 
 @dataclass(frozen=True, kw_only=True)
 class _Text:
-    """What the tokeniser gets at once: sentences of one paragraph, and where they begin in it."""
+    """What the tokenizer gets at once: sentences of one paragraph, and where they begin in it."""
 
     text: str
     starts: list[int]
@@ -93,7 +95,7 @@ class _Text:
 class Encoder:
     """Encodes whole paragraphs, so that a word keeps the space before it, and finds the sentences among their tokens.
 
-    Paragraphs of a document are joined by a line break if the tokeniser has a token for it (byte-level ones do). With `pairs`, a document
+    Paragraphs of a document are joined by a line break if the tokenizer has a token for it (byte-level ones do). With `pairs`, a document
     is two texts by themselves, each of them one sentence.
 
     >>> from plume.text.format import BERT
@@ -112,12 +114,12 @@ class Encoder:
         self._type = token_type(tokenizer.size)
         self._line_break = "\n" if tokenizer.unknown not in tokenizer.encode(["a\na"])[0] else " "
 
-    def encode(self, documents: Sequence[Sequence[str]]) -> Encoded:
+    def encode(self, documents: Sequence[Sequence[str]]) -> EncodedDocuments:
         """`documents` are lists of paragraphs. Sentences and documents without tokens are dropped."""
         parts = [self._encode_batch(batch) for batch in _batches(self._texts(documents))]
         sentences, owners, continued = (np.concatenate([part[place] for part in parts]) for place in (2, 3, 4))
         lengths = np.bincount(owners[sentences > 0], minlength=len(documents))
-        made = Encoded.plain(
+        made = EncodedDocuments.plain(
             np.concatenate([part[0] for part in parts]),
             np.concatenate([part[1] for part in parts]),
             sentences[sentences > 0],
@@ -125,7 +127,7 @@ class Encoder:
             np.flatnonzero(lengths),
             continued[sentences > 0],
         )
-        if self.pairs and (made.document_length != 2).any():  # a side of signs that the tokeniser does not know: the pair is lost
+        if self.pairs and (made.document_length != 2).any():  # a side of signs that the tokenizer does not know: the pair is lost
             made = made.select(np.repeat(made.document_length == 2, made.document_length))
         return made
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plume.data.corpus import Corpus, CorpusKind
-from plume.data.encoder import Encoded, Encoder
+from plume.data.encoder import EncodedDocuments, Encoder
 from plume.data.workers import Chunk, EncoderProcesses
 from plume.text.tokenizer import Tokenizer
 from plume.text.words import Words
@@ -20,7 +20,7 @@ CHUNK = 500_000  # characters handed to a process at once
 
 def encode_corpus(
     corpus: Corpus, tokenizer: Tokenizer, words: Words, *, workers: int, progress: Callable[[int], None] | None
-) -> Iterator[Encoded]:
+) -> Iterator[EncodedDocuments]:
     """By so many processes, or in this one if `workers` is 0; `progress` is told how many characters are done."""
     marks: deque[_Marks] = deque()
     done = 0
@@ -41,7 +41,7 @@ class _Marks:
     label: NDArray[np.int64]  # [documents]
     language: NDArray[np.int64]  # [documents, 2]
 
-    def on(self, encoded: Encoded) -> Encoded:
+    def on(self, encoded: EncodedDocuments) -> EncodedDocuments:
         """Where the encoder's `document_text` is the place in the chunk."""
         place = encoded.document_text
         language = encoded.sentence_language
@@ -78,7 +78,7 @@ def _chunks(corpus: Corpus, marks: deque[_Marks]) -> Iterator[Chunk]:
         yield finish()
 
 
-def _through(chunks: Iterator[Chunk], tokenizer: Tokenizer, words: Words, *, workers: int, pairs: bool) -> Iterator[Encoded]:
+def _through(chunks: Iterator[Chunk], tokenizer: Tokenizer, words: Words, *, workers: int, pairs: bool) -> Iterator[EncodedDocuments]:
     if workers == 0:
         encoder = Encoder(tokenizer, words=words, pairs=pairs)
         yield from map(encoder.encode, chunks)

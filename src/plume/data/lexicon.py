@@ -30,14 +30,14 @@ class UnitKind(enum.StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class LexiconEntry:
     text: str
     kind: UnitKind = UnitKind.PHRASE
 
 
-def read_lexicon(path: Path) -> list[Entry]:
+def read_lexicon(path: Path) -> list[LexiconEntry]:
     """One entry a line; after a tab its kind, `phrase` or `entity` (a phrase, if none is given)."""
-    entries: dict[str, Entry] = {}
+    entries: dict[str, LexiconEntry] = {}
     for number, line in read_lines(path, longest=None):
         text, _, kind = (part.strip() for part in line.partition("\t"))
         if not text and not kind:
@@ -46,17 +46,17 @@ def read_lexicon(path: Path) -> list[Entry]:
             raise PlumeError(f"{path}, line {number}: a kind without an entry: write the entry, a tab, and phrase or entity.")
         if kind and kind.lower() not in list(UnitKind):
             raise PlumeError(f"{path}, line {number}: the kind of '{text}' is '{kind}', where it must be phrase or entity, or left out.")
-        entries[text] = Entry(text=text, kind=UnitKind(kind.lower() or UnitKind.PHRASE))
+        entries[text] = LexiconEntry(text=text, kind=UnitKind(kind.lower() or UnitKind.PHRASE))
     if not entries:
         raise PlumeError(f"{path} holds no entries: write one phrase or entity a line.")
     return list(entries.values())
 
 
-def write_lexicon(path: Path, entries: Iterable[Entry]) -> None:
+def write_lexicon(path: Path, entries: Iterable[LexiconEntry]) -> None:
     write_text(path, "".join(f"{entry.text}\t{entry.kind.value}\n" for entry in entries))
 
 
-def mark_units(store: Store, entries: Iterable[Entry], tokenizer: Tokenizer) -> dict[str, NDArray[np.bool_]]:
+def mark_units(store: Store, entries: Iterable[LexiconEntry], tokenizer: Tokenizer) -> dict[str, NDArray[np.bool_]]:
     """`Store.units` for these entries: by kind, where a unit begins. Elsewhere words begin units, as they do in `word_start`.
 
     Each stage masks one kind: entities are no part of the phrases. In a script of which no entity is known (text in small letters, a
@@ -71,7 +71,7 @@ def mark_units(store: Store, entries: Iterable[Entry], tokenizer: Tokenizer) -> 
 
 
 def encoded_forms(texts: Sequence[str], tokenizer: Tokenizer) -> list[tuple[int, ...]]:
-    """The ids of each text at the start of a line, after a space, and after a sign: the same for some tokenisers, not for all."""
+    """The ids of each text at the start of a line, after a space, and after a sign: the same for some tokenizers, not for all."""
     before = "，"
     sign = tokenizer.encode([before])[0]
     after = [ids[len(sign) :] for ids in tokenizer.encode([before + text for text in texts]) if ids[: len(sign)] == sign]

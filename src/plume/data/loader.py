@@ -18,7 +18,7 @@ from plume.core.batch import Batch
 from plume.core.errors import PlumeError
 from plume.core.seeds import Draws
 from plume.data.collate import Collator, Frame, gather
-from plume.data.layout import Layout, Plan
+from plume.data.layouts.layout import Layout, RowPlan
 from plume.data.store import Store
 from plume.noise.rows import Rows
 from plume.noise.spelling import Spelling
@@ -55,7 +55,7 @@ class Reader:
     length: int
     rows: int  # a batch
     seed: int
-    _plans: dict[int, tuple[Plan, NDArray[np.int64]]] = field(default_factory=dict, repr=False)
+    _plans: dict[int, tuple[RowPlan, NDArray[np.int64]]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         self.frame = Frame.of(self.layout, self.tokenizer, sentences=self.collator.noise.needs_sentences)
@@ -64,7 +64,7 @@ class Reader:
         asks = self.collator.noise.select.needs_spelling
         self.spelling = Spelling.of(self.tokenizer.spellings()) if asks else None
 
-    def plan(self, epoch: int) -> tuple[Plan, NDArray[np.int64]]:
+    def plan(self, epoch: int) -> tuple[RowPlan, NDArray[np.int64]]:
         """The epoch's rows and its batches [steps, rows]; the last batch is filled up from the epoch's beginning."""
         planned = self._plans.get(epoch)
         if planned is None:
@@ -89,7 +89,7 @@ class Reader:
         """Raise if the text cannot serve the layout; if it serves badly, a sentence about it."""
         return self.layout.check(self.store, room=self.collator.noise.raw(self.length) - self.frame.specials)
 
-    def _batches(self, plan: Plan, generator: np.random.Generator) -> NDArray[np.int64]:
+    def _batches(self, plan: RowPlan, generator: np.random.Generator) -> NDArray[np.int64]:
         if self.layout.sequential:  # row b of a batch goes on in row b of the next
             return np.arange(len(plan) // self.rows * self.rows).reshape(-1, self.rows)
         return length_batches((plan.end - plan.start).sum(1), rows=self.rows, generator=generator)
@@ -101,7 +101,7 @@ class Reader:
         version = self.collator.noise.version(cursor.epoch)
         return self.collator(self.rows_of(plan, index), Draws(seed=self.seed, epoch=version, index=index))
 
-    def rows_of(self, plan: Plan, index: NDArray[np.int64]) -> Rows:
+    def rows_of(self, plan: RowPlan, index: NDArray[np.int64]) -> Rows:
         """The text of these rows, before any noise."""
         return replace(gather(self.store, plan, index, self.frame, self.special), spelling=self.spelling)
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plume.data.corpus import Corpus
-from plume.data.lexicon import Entry, UnitKind, read_lexicon, write_lexicon
+from plume.data.lexicon import LexiconEntry, UnitKind, read_lexicon, write_lexicon
 from plume.data.store import cache_home
 from plume.data.train_tokenizer import sample_paragraphs
 from plume.text.languages import HAN, has_han
@@ -33,7 +33,7 @@ _BREAK = 0  # the id of punctuation and of line ends: no phrase holds one
 Array = NDArray[np.int64]
 
 
-def lexicon_for(corpus: Corpus, path: Path | None = None, *, cache: Path | None = None) -> list[Entry]:
+def lexicon_for(corpus: Corpus, path: Path | None = None, *, cache: Path | None = None) -> list[LexiconEntry]:
     """The user's lexicon, or what the corpus itself shows, which is kept in the cache; `mark_units` then finds the entries in a store."""
     if path is not None:
         return read_lexicon(path)
@@ -41,7 +41,7 @@ def lexicon_for(corpus: Corpus, path: Path | None = None, *, cache: Path | None 
     if kept.exists():
         return read_lexicon(kept)
     names = Counter(name for text in sample_paragraphs(corpus, limit=NAMES) if has_han(text) for name in chinese_names(text))
-    found = [Entry(text=name, kind=UnitKind.ENTITY) for name in sorted(names, key=lambda name: (-names[name], name))]
+    found = [LexiconEntry(text=name, kind=UnitKind.ENTITY) for name in sorted(names, key=lambda name: (-names[name], name))]
     found += [phrase for phrase in Mining()(sample_paragraphs(corpus, limit=SAMPLE)) if phrase.text not in names]
     if found:
         kept.parent.mkdir(parents=True, exist_ok=True)
@@ -50,7 +50,7 @@ def lexicon_for(corpus: Corpus, path: Path | None = None, *, cache: Path | None 
 
 
 @dataclass(frozen=True, kw_only=True)
-class MinedPhrase(Entry):
+class MinedPhrase(LexiconEntry):
     count: int
     togetherness: float  # nats
     freedom: float  # nats

@@ -53,7 +53,7 @@ class Store:
         self.kind = CorpusKind(info["kind"])
         self.labels = tuple(info["labels"])
         self.languages = tuple(info["languages"])
-        self.codes = np.array(info["codes"], np.int64)  # [labels], the control code's token; -1: the tokeniser has none
+        self.codes = np.array(info["codes"], np.int64)  # [labels], the control code's token; -1: the tokenizer has none
         self.units = {}
         for name in FILES:
             setattr(self, name, read_array(folder, name, vocabulary=self.vocabulary))
@@ -101,7 +101,7 @@ def build_stores(
 ) -> Stores:
     """The corpus as ids: from the cache if it is there and whole, or built now.
 
-    The key is the content: text, tokeniser, kind of words. `progress` is told how many characters are done, of `census().characters`.
+    The key is the content: text, tokenizer, kind of words. `progress` is told how many characters are done, of `census().characters`.
     Any number of `workers` (processes; as many as there are cores and memory for, if not given) gives the same files; a corpus under
     `small` bytes is encoded in this process.
     """

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from plume.data.encoder import Encoded, token_type
+from plume.data.encoder import EncodedDocuments, token_type
 from plume.text.tokenizer import Tokenizer
 
 FILES = (
@@ -54,7 +54,7 @@ class StoreWriter:
         self._tokens = self._sentences = self._documents = 0
         self._write("document_start", np.zeros(1, np.int64))
 
-    def add(self, encoded: Encoded) -> None:
+    def add(self, encoded: EncodedDocuments) -> None:
         """The documents, each followed by a separator; each side of a pair too, as sentences of one language may stand together."""
         if len(encoded.document_length) == 0:
             return

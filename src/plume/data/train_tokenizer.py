@@ -1,4 +1,4 @@
-"""A tokeniser trained on the corpus itself."""
+"""A tokenizer trained on the corpus itself."""
 
 from __future__ import annotations
 

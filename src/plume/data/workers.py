@@ -24,7 +24,7 @@ import numpy as np
 import tokenizers
 
 from plume.core.part import part_from_json
-from plume.data.encoder import Encoded, Encoder, token_type
+from plume.data.encoder import EncodedDocuments, Encoder, token_type
 from plume.text.tokenizer import Tokenizer
 from plume.text.words import Words
 
@@ -33,7 +33,7 @@ _COMMAND = "from plume.data.workers import serve; serve()"
 
 
 class EncoderProcesses:
-    """So many processes, each with its own copy of the tokeniser."""
+    """So many processes, each with its own copy of the tokenizer."""
 
     def __init__(self, tokenizer: Tokenizer, *, words: Words, workers: int, pairs: bool = False) -> None:
         self._size = tokenizer.size
@@ -51,9 +51,9 @@ class EncoderProcesses:
         for process in self._processes:
             self._idle.put(process)
 
-    def encode_all(self, chunks: Iterable[Chunk]) -> Iterator[Encoded]:
+    def encode_all(self, chunks: Iterable[Chunk]) -> Iterator[EncodedDocuments]:
         """In the order of the chunks, a few of which are under way at once."""
-        waiting: deque[Future[Encoded]] = deque()
+        waiting: deque[Future[EncodedDocuments]] = deque()
         for chunk in chunks:
             waiting.append(self._threads.submit(self._encode, chunk))
             if len(waiting) > len(self._processes) + 1:
@@ -77,7 +77,7 @@ class EncoderProcesses:
             process.stdout.close()
             process.wait()
 
-    def _encode(self, chunk: Chunk) -> Encoded:
+    def _encode(self, chunk: Chunk) -> EncodedDocuments:
         process = self._idle.get()
         try:
             if process.pid in self._fresh:
@@ -87,7 +87,7 @@ class EncoderProcesses:
             answer = _receive(process.stdout)
         except (BrokenPipeError, EOFError):
             raise RuntimeError(
-                f"A tokenising process ended early (exit status {process.wait()}). If the system killed it for lack of memory, "
+                f"A tokenizing process ended early (exit status {process.wait()}). If the system killed it for lack of memory, "
                 "set PLUME_WORKERS to a smaller number."
             ) from None
         finally:
@@ -109,7 +109,7 @@ def serve() -> None:
             _send(outward, _pack(encoder.encode(json.loads(_receive(inward)))))
 
 
-def _pack(encoded: Encoded) -> bytes:
+def _pack(encoded: EncodedDocuments) -> bytes:
     arrays = (
         encoded.tokens, encoded.word_start, encoded.sentence_length, encoded.document_length, encoded.document_text,
         encoded.sentence_continued,
@@ -117,14 +117,14 @@ def _pack(encoded: Encoded) -> bytes:
     return struct.pack("<6q", *map(len, arrays)) + b"".join(array.tobytes() for array in arrays)
 
 
-def _unpack(data: bytes, *, vocabulary: int) -> Encoded:
+def _unpack(data: bytes, *, vocabulary: int) -> EncodedDocuments:
     lengths = struct.unpack_from("<6q", data)
     types = [np.dtype(token_type(vocabulary)), np.dtype(np.bool_), *[np.dtype(np.int64)] * 3, np.dtype(np.bool_)]
     arrays, place = [], struct.calcsize("<6q")
     for length, kind in zip(lengths, types, strict=True):
         arrays.append(np.frombuffer(data, kind, length, place))
         place += length * kind.itemsize
-    return Encoded.plain(*arrays)
+    return EncodedDocuments.plain(*arrays)
 
 
 def _send(stream: IO[bytes] | None, data: bytes) -> None:

@@ -6,7 +6,7 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 
-from plume.embedded.libraries import LIBRARIES, Entry, documents, entries, test_modules
+from plume.embedded.libraries import LIBRARIES, LibraryEntry, documents, entries, test_modules
 from plume.embedded.markup import plain, tagged_words
 from plume.embedded.material import Material, TaskMaterial, by_chance, chance, conll, corpus_text, table, text_key
 from plume.embedded.python_manual import english_documents
@@ -47,7 +47,7 @@ def english_material() -> Material:
     )
 
 
-def _code_in_prose(before: Sequence[Entry], after: Sequence[Entry], known: set[str]) -> TaskMaterial:
+def _code_in_prose(before: Sequence[LibraryEntry], after: Sequence[LibraryEntry], known: set[str]) -> TaskMaterial:
     return TaskMaterial(
         name="code",
         kind="ner",
@@ -60,7 +60,7 @@ def _code_in_prose(before: Sequence[Entry], after: Sequence[Entry], known: set[s
     )
 
 
-def _tagged(found: Sequence[Entry], count: int, *, without: set[str]) -> list[Tagged]:
+def _tagged(found: Sequence[LibraryEntry], count: int, *, without: set[str]) -> list[Tagged]:
     """Sentences by chance, each once; four of five hold code."""
     sentences: dict[str, tuple[str, frozenset[str]]] = {}
     for entry in found:
@@ -87,7 +87,7 @@ def _is_usable(row: Tagged) -> bool:
     return 6 <= len(row) <= _LONGEST and max(runs, default=0) <= 6
 
 
-def _subjects(before: Sequence[Entry], after: Sequence[Entry], known: set[str]) -> TaskMaterial:
+def _subjects(before: Sequence[LibraryEntry], after: Sequence[LibraryEntry], known: set[str]) -> TaskMaterial:
     return TaskMaterial(
         name="subjects",
         kind="classification",
@@ -99,7 +99,7 @@ def _subjects(before: Sequence[Entry], after: Sequence[Entry], known: set[str]) 
     )
 
 
-def _summaries(found: Sequence[Entry], count: int, *, without: set[str]) -> list[Pair]:
+def _summaries(found: Sequence[LibraryEntry], count: int, *, without: set[str]) -> list[Pair]:
     rows: dict[str, list[str]] = {subject: [] for subject in _SUBJECTS}
     seen = set(without)
     for entry in by_chance(found, lambda entry: f"{entry.module} {entry.name} {entry.passages[0].sentences[0]}"):
@@ -119,7 +119,7 @@ def _level(rows: dict[str, list[str]], count: int) -> Iterator[Pair]:
         yield from ((text, label) for text in texts[:most])
 
 
-def _order(before: Sequence[Entry], after: Sequence[Entry], known: set[str]) -> TaskMaterial:
+def _order(before: Sequence[LibraryEntry], after: Sequence[LibraryEntry], known: set[str]) -> TaskMaterial:
     header = ("text_a", "text_b", "label")
     return TaskMaterial(
         name="order",
@@ -132,7 +132,7 @@ def _order(before: Sequence[Entry], after: Sequence[Entry], known: set[str]) -> 
     )
 
 
-def _pairs(found: Sequence[Entry], count: int, *, without: set[str]) -> list[tuple[str, str, str]]:
+def _pairs(found: Sequence[LibraryEntry], count: int, *, without: set[str]) -> list[tuple[str, str, str]]:
     """Every docstring gives one pair, turned round by chance."""
     rows: list[tuple[str, str, str]] = []
     seen = set(without)

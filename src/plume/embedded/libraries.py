@@ -34,7 +34,7 @@ _TEST_SHARE = 0.3  # of the entries of each part of a library, at most
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class LibraryEntry:
     """What is said about one function, class or module."""
 
     module: str
@@ -48,16 +48,16 @@ class Entry:
         return ".".join(self.module.split(".")[:2])
 
 
-def entries() -> Iterator[Entry]:
+def entries() -> Iterator[LibraryEntry]:
     """All that holds a sentence of prose, in the order of the files' names."""
     for package, *folders in SOURCES:
         for one in (*docstrings(package, *folders), *_texts(package)):
             found, explained = passages(one.text)
             if found:
-                yield Entry(module=one.module, name=one.name, parameters=one.arguments | explained, passages=tuple(found))
+                yield LibraryEntry(module=one.module, name=one.name, parameters=one.arguments | explained, passages=tuple(found))
 
 
-def test_modules(found: Sequence[Entry]) -> set[str]:
+def test_modules(found: Sequence[LibraryEntry]) -> set[str]:
     """The files that are kept for testing: whole ones, so that no text is on both sides, and some of every part of a library that has several."""
     sizes = Counter((entry.subject, entry.module) for entry in found)
     whole = Counter(entry.subject for entry in found)
@@ -78,7 +78,7 @@ def _texts(package: str) -> Iterator[Docstring]:
         yield Docstring(module=module, name=path.stem, arguments=frozenset(), text=path.read_text(encoding="utf-8"))
 
 
-def documents(found: Sequence[Entry]) -> Iterator[list[str]]:
+def documents(found: Sequence[LibraryEntry]) -> Iterator[list[str]]:
     """Sentences without mark-up, a document an entry. A paragraph that many docstrings share is kept once."""
     seen: set[str] = set()
     for entry in found:

@@ -66,7 +66,7 @@ class CNNSoftmaxModule(HeadModule):
             nn.init.normal_(self.widen.weight, std=self.widen.in_features**-0.5)
 
     def train(self, mode: bool = True) -> Self:
-        self._kept = None  # a fused optimiser changes weights without telling
+        self._kept = None  # a fused optimizer changes weights without telling
         return super().train(mode)
 
     def vectors(self, words: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ from plume.core.files import write_folder, write_json
 from plume.model.bridge import Bridge
 from plume.model.checkpoint import TOKENIZER, WEIGHTS, save_weights, state_of
 from plume.model.keymap import State
-from plume.model.model import Model
+from plume.model.networks.model import Model
 from plume.model.recipe import Recipe
 from plume.recipes import _catalog as catalog
 from plume.text.known_languages import Languages

@@ -20,7 +20,7 @@ from plume.model.assembly import GeneratorDiscriminator, OneNetwork
 from plume.model.bridge import Bridge, Config
 from plume.model.checkpoint import load_weights, save_model
 from plume.model.keymap import State
-from plume.model.model import Model
+from plume.model.networks.model import Model
 from plume.model.recipe import Recipe
 from plume.model.task_head import TaskHead
 from plume.objectives._objective import Answers
@@ -103,7 +103,7 @@ def _built(folder: Path, config: Config, recipe: Recipe, state: State) -> Import
     vocabulary = len(state["embedding.token.weight"])
     if tokenizer.size > vocabulary:
         raise PlumeError(
-            f"The tokeniser in {folder} has {tokenizer.size} tokens, the model embeds {vocabulary}: they do not belong together."
+            f"The tokenizer in {folder} has {tokenizer.size} tokens, the model embeds {vocabulary}: they do not belong together."
         )
     model = recipe.assembly.build(recipe, vocabulary=vocabulary)
     load_weights(model, {name: value.float() if value.is_floating_point() else value for name, value in state.items()}, folder)

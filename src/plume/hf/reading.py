@@ -1,4 +1,4 @@
-"""The files of a Hugging Face directory: config.json, the weights in one file or several, the tokeniser."""
+"""The files of a Hugging Face directory: config.json, the weights in one file or several, the tokenizer."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ def read_tokenizer(folder: Path, form: Format) -> Tokenizer:
     try:
         from transformers import AutoTokenizer
     except ImportError:
-        raise PlumeError(f"{folder} has a tokeniser that only transformers can convert: pip install 'plume-lm[hf]'.") from None
+        raise PlumeError(f"{folder} has a tokenizer that only transformers can convert: pip install 'plume-lm[hf]'.") from None
     try:
         return Tokenizer(AutoTokenizer.from_pretrained(folder, local_files_only=True).backend_tokenizer, format=form, source=str(folder))
     except Exception as error:  # whatever transformers finds missing
-        raise PlumeError(f"{folder} has no tokeniser that can be read ({str(error).splitlines()[0]}).") from None
+        raise PlumeError(f"{folder} has no tokenizer that can be read ({str(error).splitlines()[0]}).") from None

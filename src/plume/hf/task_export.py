@@ -24,7 +24,7 @@ PADDING = "<|pad|>"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tuned:
+class TaskExport:
     """A model, the head of one task, and how its texts are laid out."""
 
     recipe: Recipe
@@ -35,7 +35,7 @@ class Tuned:
     tokenizer: Tokenizer  # its format wraps texts as the task does
 
 
-def export_task(tuned: Tuned, out: Path) -> str:
+def export_task(tuned: TaskExport, out: Path) -> str:
     """The whole directory or nothing. Returns the name of the class."""
     bridge = bridge_for(tuned.recipe, out)
     head = head_of_part(bridge, tuned.part)
@@ -46,7 +46,7 @@ def export_task(tuned: Tuned, out: Path) -> str:
     return head.architecture
 
 
-def _fill(folder: Path, tuned: Tuned, bridge: Bridge, head: TaskHead, theirs: State) -> None:
+def _fill(folder: Path, tuned: TaskExport, bridge: Bridge, head: TaskHead, theirs: State) -> None:
     recipe, tokenizer = tuned.recipe, tuned.tokenizer
     config = config_of(recipe, bridge, vocabulary=len(tuned.body["embedding.token.weight"]), tokenizer=tokenizer)
     write_json(folder / "config.json", config | head_config(head, tuned.part, tuned.labels))
@@ -56,7 +56,7 @@ def _fill(folder: Path, tuned: Tuned, bridge: Bridge, head: TaskHead, theirs: St
     write_json(folder / "tokenizer_config.json", settings | {"padding_side": "left" if head.pads_left else "right"})
 
 
-def with_own_padding(tuned: Tuned) -> Tuned:
+def with_own_padding(tuned: TaskExport) -> TaskExport:
     """GPT pads with its end token. transformers looks for a row's last token that is not padding, and would pass over the end."""
     backend = tokenizers.Tokenizer.from_str(tuned.tokenizer.backend.to_str())
     backend.add_special_tokens([PADDING])
@@ -64,4 +64,4 @@ def with_own_padding(tuned: Tuned) -> Tuned:
     token = tuned.body["embedding.token.weight"]
     if (lacking := tokenizer.pad + 1 - len(token)) > 0:
         token = torch.cat([token, token.new_zeros(lacking, token.shape[1])])
-    return Tuned(**(vars(tuned) | {"tokenizer": tokenizer, "body": tuned.body | {"embedding.token.weight": token}}))
+    return TaskExport(**(vars(tuned) | {"tokenizer": tokenizer, "body": tuned.body | {"embedding.token.weight": token}}))

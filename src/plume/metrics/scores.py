@@ -139,7 +139,7 @@ def text_scores(gold: Sequence[str] | Sequence[Sequence[str]], predicted: Sequen
     golds = [(texts,) if isinstance(texts, str) else tuple(texts) for texts in gold]
     if empty := [number for number, texts in enumerate(golds, 1) if not texts]:
         raise PlumeError(f"Example {empty[0]} has no right text to score against. Leave it out, or give one.")
-    scorer = RougeScorer(ROUGE, tokenizer=Words())
+    scorer = RougeScorer(ROUGE, tokenizer=RougeWords())
     rouge = [scorer.score_multi(texts, text) for texts, text in zip(golds, predicted, strict=True)]
     references = [[texts[n] if n < len(texts) else None for texts in golds] for n in range(max(map(len, golds)))]
     chinese = sum(any(map(has_han, texts)) for texts in golds) >= CHINESE * len(golds)
@@ -153,13 +153,13 @@ def text_scores(gold: Sequence[str] | Sequence[Sequence[str]], predicted: Sequen
     }
 
 
-class Words:
+class RougeWords:
     """What ROUGE counts: rouge-score's words, and the scripts that it throws away: Chinese by character, others by word.
 
     Two equal Chinese sentences have a ROUGE of 0 in rouge-score alone, which knows a-z and 0-9. Text in Latin letters is cut just as there
     (at an ä too), so that its scores are those that others report. Punctuation is left out in every language.
 
-    >>> Words().tokenize("BERT读了2篇论文, да!")
+    >>> RougeWords().tokenize("BERT读了2篇论文, да!")
     ['bert', '读', '了', '2', '篇', '论', '文', 'да']
     """
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from plume.core.part import Part, replace
 from plume.nn.conditional_gru import Conditioning
 from plume.nn.recurrent import Recurrent
-from plume.nn.recurrent_layer import Cell
+from plume.nn.recurrent_layer import RecurrentCell
 from plume.nn.stack import Transformer
 
 if TYPE_CHECKING:
-    from plume.model.model import Model
+    from plume.model.networks.model import Model
     from plume.model.recipe import Recipe
 
 
@@ -67,8 +67,8 @@ class OneNetwork(Assembly):
     """One stack that every head reads."""
 
     def build(self, recipe: Recipe, *, vocabulary: int) -> Model:
-        from plume.model.model import Model
-        from plume.model.recurrent import RecurrentModel
+        from plume.model.networks.model import Model
+        from plume.model.networks.recurrent import RecurrentModel
 
         return (RecurrentModel if recipe.recurrent else Model)(recipe, vocabulary=vocabulary)
 
@@ -93,7 +93,7 @@ class GeneratorDiscriminator(Assembly):
         return replace(network, width=width, heads=heads, feed_forward=feed_forward, pruned=())
 
     def build(self, recipe: Recipe, *, vocabulary: int) -> Model:
-        from plume.model.electra import Electra
+        from plume.model.networks.electra import Electra
 
         return Electra(recipe, vocabulary=vocabulary, generator=self.generator(recipe.transformer))
 
@@ -112,7 +112,7 @@ class EncoderDecoder(Assembly):
         return replace(network, depth=self.depth or network.depth, pruned=())
 
     def build(self, recipe: Recipe, *, vocabulary: int) -> Model:
-        from plume.model.encoder_decoder import EncoderDecoderModel
+        from plume.model.networks.encoder_decoder import EncoderDecoderModel
 
         return EncoderDecoderModel(recipe, vocabulary=vocabulary, decoder=self.decoder(recipe.transformer))
 
@@ -126,7 +126,7 @@ class TwoDirections(Assembly):
         return 2
 
     def build(self, recipe: Recipe, *, vocabulary: int) -> Model:
-        from plume.model.bilm import BiLM
+        from plume.model.networks.bilm import BiLM
 
         return BiLM(recipe, vocabulary=vocabulary)
 
@@ -150,7 +150,7 @@ class BothWays(Assembly):
         return ["layers that read both ways have one width, no residual and no locked dropout."] if odd else []
 
     def build(self, recipe: Recipe, *, vocabulary: int) -> Model:
-        from plume.model.both_ways import BothWaysModel
+        from plume.model.networks.both_ways import BothWaysModel
 
         return BothWaysModel(recipe, vocabulary=vocabulary, penalty=self.penalty)
 
@@ -170,14 +170,14 @@ class AttentionalDecoder(Assembly):
         return True
 
     def misfits(self, network: Recurrent) -> list[str]:
-        plain = replace(network, projection=None, projection_clip=None, output=None, cell=Cell.LSTM, residual=False, locked=False)
+        plain = replace(network, projection=None, projection_clip=None, output=None, cell=RecurrentCell.LSTM, residual=False, locked=False)
         same = plain == network
         return (
             [] if same else ["its decoder goes on from LSTM layers of one width; leave out cell, projection, output, residual and locked."]
         )
 
     def build(self, recipe: Recipe, *, vocabulary: int) -> Model:
-        from plume.model.recurrent_decoders import CoVeModel
+        from plume.model.networks.recurrent_decoders import CoVeModel
         from plume.nn.recurrent_attention import AttentionDecoder
 
         decoder = AttentionDecoder(width=2 * recipe.network.output_width, depth=recipe.network.depth, dropout=self.dropout)
@@ -199,7 +199,7 @@ class NeighbourDecoders(Assembly):
         return True
 
     def build(self, recipe: Recipe, *, vocabulary: int) -> Model:
-        from plume.model.recurrent_decoders import SkipThoughtModel
+        from plume.model.networks.recurrent_decoders import SkipThoughtModel
         from plume.nn.conditional_gru import VectorDecoder
 
         decoder = VectorDecoder(width=recipe.network.width, conditioning=self.conditioning)
@@ -228,6 +228,6 @@ class TwoStreams(Assembly):
         return self.query is QueryStart.LEARNED
 
     def build(self, recipe: Recipe, *, vocabulary: int) -> Model:
-        from plume.model.two_streams import TwoStreamModel
+        from plume.model.networks.two_streams import TwoStreamModel
 
         return TwoStreamModel(recipe, vocabulary=vocabulary, query=self.query)

@@ -22,7 +22,7 @@ class Bridge:
     to_config: Callable[[Recipe], Config]
     from_config: Callable[[Config], Recipe]
     second: Bridge | None = None  # a second network in a folder of its own (ELECTRA's generator)
-    token_types: bool = True  # segments are their token_type_ids; XLM's are languages, which no tokeniser knows
+    token_types: bool = True  # segments are their token_type_ids; XLM's are languages, which no tokenizer knows
     languages: bool = False  # config.json names the languages of the vectors: lang2id, id2lang
     unmatched: tuple[str, ...] = ()  # our modules that transformers has no place for: they stay behind on export
     tasks: tuple[TaskHead, ...] = ()  # its classes with a head for a task

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from plume.core.errors import PlumeError
 from plume.core.files import make_folder, read_json, write_atomic, write_json
 from plume.core.part import part_from_json
-from plume.model.model import Model
+from plume.model.networks.model import Model
 from plume.model.recipe import Recipe
 from plume.text.known_languages import Languages
 from plume.text.tokenizer import Tokenizer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from plume.core.batch import Order
-from plume.data.layout import Blocks, Layout
+from plume.data.layouts.layout import Blocks, Layout
 from plume.model.assembly import Assembly
 from plume.noise.noise import Noise
 from plume.noise.target import InPlace

@@ -12,13 +12,13 @@ from plume.core.batch import Order
 from plume.core.errors import PlumeError
 from plume.core.part import Part
 from plume.data.corpus import CorpusKind
-from plume.data.layout import Layout
+from plume.data.layouts.layout import Layout
 from plume.heads.sentence_classification import SentenceClassification
 from plume.model.assembly import Assembly, OneNetwork
 from plume.model.kinds import BatchKind, batch_kinds
-from plume.model.memory import Memory
-from plume.model.optimisers.adamw import AdamW
-from plume.model.optimisers.optimiser import Optimiser
+from plume.model.networks.memory import Memory
+from plume.model.optimizers.adamw import AdamW
+from plume.model.optimizers.optimizer import Optimizer
 from plume.model.schedule import Linear, Schedule
 from plume.nn.embedding import Embedding
 from plume.nn.network import Network
@@ -34,13 +34,13 @@ from plume.text.words import Words
 
 @dataclass(frozen=True, kw_only=True)
 class Training(Part):
-    """The paper's optimiser settings; the budget is the user's."""
+    """The paper's optimizer settings; the budget is the user's."""
 
     length: int = 512  # longest row, special tokens included
     batch: int = 256  # rows a step, over all processes
     peak: float = 1e-4  # learning rate
     schedule: Schedule = Linear(warmup=0.01)
-    optimiser: Optimiser = AdamW()
+    optimizer: Optimizer = AdamW()
     beta1: float = 0.9  # of the moments of AdamW and LAMB, as epsilon
     beta2: float = 0.999
     epsilon: float = 1e-6

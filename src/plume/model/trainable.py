@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from plume.core.batch import Batch
 from plume.heads.head import Loss
-from plume.model.memory import States
+from plume.model.networks.memory import States
 
 
 class Trainable(nn.Module):

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from plume.core.errors import PlumeError
 from plume.nn.dropout import dropout
 from plume.nn.positions.scheme import PositionModule
-from plume.nn.visibility import Mask
+from plume.nn.visibility import AttentionMask
 
 # Below this length the plain products beat the fused kernel on a CPU (measured, forward and backward together).
 _SHORT = 256
@@ -26,7 +26,7 @@ _SHORT = 256
 class Sight:
     """What one pass through the stack needs besides the values: who sees whom, and where everything stands."""
 
-    mask: Mask
+    mask: AttentionMask
     positions: PositionModule
     query_position: Tensor  # [B or 1, Tq]
     key_position: Tensor  # [B or 1, Tk], cached and remembered keys included

@@ -25,7 +25,7 @@ class CharacterEmbedding(Embedding):
 
 
 class CharacterEmbeddingModule(EmbeddingModule):
-    spelled: Tensor  # [V, C] the characters of each word; the tokeniser says them, so they are not saved
+    spelled: Tensor  # [V, C] the characters of each word; the tokenizer says them, so they are not saved
 
     def __init__(self, part: CharacterEmbedding, *, vocabulary: int, positions: PositionModule) -> None:
         # No vectors of its own: it only says how many words there are.

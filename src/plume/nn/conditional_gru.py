@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from plume.core.errors import PlumeError
 from plume.core.part import Part
 from plume.nn.recurrent import Recurrent
-from plume.nn.recurrent_layer import Cell, RecurrentLayer, Start
+from plume.nn.recurrent_layer import RecurrentCell, RecurrentLayer, Start
 from plume.nn.recurrent_rows import State
 
 
@@ -42,7 +42,7 @@ class VectorDecoderModule(nn.Module):
         super().__init__()
         if part.conditioning is Conditioning.STATE and vector_width != part.width:
             raise PlumeError(f"A vector of {vector_width} cannot be the first state of a decoder of width {part.width}.")
-        gru = Recurrent(cell=Cell.GRU, width=part.width, depth=1, start=Start.ORTHOGONAL, initial_range=part.initial_range)
+        gru = Recurrent(cell=RecurrentCell.GRU, width=part.width, depth=1, start=Start.ORTHOGONAL, initial_range=part.initial_range)
         self.part = part
         self.layer = RecurrentLayer(gru, input_width=input_width, width=part.width)
         gates = part.conditioning is Conditioning.GATES

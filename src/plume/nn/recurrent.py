@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from plume.core.errors import PlumeError
 from plume.nn.dropout import dropout, keep_mask
 from plume.nn.network import Network
-from plume.nn.recurrent_layer import Cell, RecurrentLayer, Start, run_layers
+from plume.nn.recurrent_layer import RecurrentCell, RecurrentLayer, Start, run_layers
 from plume.nn.recurrent_rows import State, arranged, at_end, from_the_end, placed
 
 
@@ -24,7 +24,7 @@ class Recurrent(Network):
     512
     """
 
-    cell: Cell = Cell.LSTM
+    cell: RecurrentCell = RecurrentCell.LSTM
     width: int = 512
     depth: int = 2
     projection: int | None = None
@@ -53,7 +53,7 @@ class Recurrent(Network):
         for name in ("dropout", "input_dropout", "output_dropout", "weight_drop"):
             if not 0 <= getattr(self, name) < 1:
                 raise PlumeError(f"A recurrent network's {name} is a share from 0 to below 1, not {getattr(self, name)}.")
-        if self.cell is Cell.GRU and (self.projection or self.cell_clip):
+        if self.cell is RecurrentCell.GRU and (self.projection or self.cell_clip):
             raise PlumeError("A GRU has no cell to clip and no projection: leave out projection and cell_clip, or take cell=lstm.")
         if self.projection_clip and not self.projection:
             raise PlumeError("projection_clip clips what a projection makes: set projection, or leave it out.")

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from plume.nn.recurrent import Recurrent
 
 
-class Cell(enum.StrEnum):
+class RecurrentCell(enum.StrEnum):
     LSTM = "lstm"
     GRU = "gru"
 
     @property
     def gates(self) -> int:
-        return 4 if self is Cell.LSTM else 3
+        return 4 if self is RecurrentCell.LSTM else 3
 
 
 class Start(enum.StrEnum):
@@ -59,13 +59,13 @@ class RecurrentLayer(nn.Module):
             for gate in self.recurrent.chunk(part.cell.gates):
                 nn.init.orthogonal_(gate)
         nn.init.zeros_(self.bias)
-        if part.cell is Cell.LSTM:
+        if part.cell is RecurrentCell.LSTM:
             self.bias[2 * self.width : 3 * self.width] = part.forget_bias
 
     def start(self, rows: int) -> State:
         """The state before the first token: zeros."""
         hidden, cell = (self.bias.new_zeros(rows, width) for width in (self.output_width, self.width))
-        return State(hidden=hidden, cell=cell if self.part.cell is Cell.LSTM else None)
+        return State(hidden=hidden, cell=cell if self.part.cell is RecurrentCell.LSTM else None)
 
     def forward(self, value: Tensor, state: State | None = None, given: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
         """All outputs, and an LSTM's cells [T, B, H]. `given` [B, G] is added to the gates at every step (Skip-Thought's decoder)."""
@@ -95,7 +95,7 @@ def run_layers(
     if given is not None:
         gates = gates + given
     hidden = [state.hidden for state in states]
-    if layers[0].part.cell is Cell.GRU:
+    if layers[0].part.cell is RecurrentCell.GRU:
         return torch.stack([gru_steps(gates[i], recurrent=layer.dropped(), hidden=hidden[i]) for i, layer in enumerate(layers)]), None
     return lstm_steps(
         gates,

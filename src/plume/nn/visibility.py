@@ -17,32 +17,32 @@ PADDING_RANK = torch.iinfo(torch.int32).max
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mask:
+class AttentionMask:
     """What attention needs to know: `allowed` is None where everything is visible, `causal` marks the fast path."""
 
     allowed: Tensor | None = None  # bool, [B, 1, Tq or 1, Tk]
     causal: bool = False
     before: int = 0  # of a causal mask: keys that stand before all queries
 
-    def rows(self, read: Tensor, length: int) -> Mask:
+    def rows(self, read: Tensor, length: int) -> AttentionMask:
         """The mask of only those queries that are read ([B, M])."""
         if self.causal:
             allowed = torch.arange(self.before + length, device=read.device) <= read[:, :, None] + self.before
-            return Mask(allowed=allowed[:, None])
+            return AttentionMask(allowed=allowed[:, None])
         if self.allowed is None or self.allowed.shape[2] == 1:
             return self
         index = read[:, None, :, None].expand(-1, 1, -1, self.allowed.shape[3])
-        return Mask(allowed=self.allowed.expand(len(read), -1, -1, -1).gather(2, index))
+        return AttentionMask(allowed=self.allowed.expand(len(read), -1, -1, -1).gather(2, index))
 
-    def after(self, memory: int, rows: int, time: int) -> Mask:
+    def after(self, memory: int, rows: int, time: int) -> AttentionMask:
         """The same with `memory` keys before all others, which everyone sees."""
         if self.causal:  # keys that come before all queries need no mention
-            return Mask(causal=True, before=memory)
+            return AttentionMask(causal=True, before=memory)
         own = self.allowed
         if own is None:
             return self
         own = own.expand(rows, 1, own.shape[-2], time)
-        return Mask(allowed=torch.cat([own.new_ones(rows, 1, own.shape[2], memory), own], dim=3))
+        return AttentionMask(allowed=torch.cat([own.new_ones(rows, 1, own.shape[2], memory), own], dim=3))
 
     def dense(self, queries: int, keys: int, device: torch.device) -> Tensor | None:
         """The mask written out, for the path that does not have the causal kernel."""
@@ -87,17 +87,17 @@ def visible(
     return seen
 
 
-def mask_of(batch: Batch) -> Mask:
+def mask_of(batch: Batch) -> AttentionMask:
     """The cheapest mask that is right for the batch: none, causal, keys only, or all pairs."""
     simple = batch.document is None and batch.until is None
     if simple and batch.order is Order.CAUSAL:
-        return Mask(causal=True)  # right padding comes later than every token, so it is never seen
+        return AttentionMask(causal=True)  # right padding comes later than every token, so it is never seen
     if simple and batch.order is Order.FULL:
         if batch.length is None:
-            return Mask()
+            return AttentionMask()
         keys = torch.arange(batch.tokens.shape[1], device=batch.tokens.device) < batch.length[:, None]
-        return Mask(allowed=keys[:, None, None, :])
+        return AttentionMask(allowed=keys[:, None, None, :])
     rank = ranks(batch)
-    return Mask(
+    return AttentionMask(
         allowed=visible(query=rank, key=rank, until=batch.until, query_document=batch.document, key_document=batch.document)[:, None]
     )

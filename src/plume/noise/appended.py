@@ -30,7 +30,7 @@ class AppendedSpans(TargetRule):
     def __call__(self, rows: Rows, chosen: Chosen, shown: Shown, draws: Draws, alphabet: Alphabet) -> Aim:
         if alphabet.start is None or alphabet.end is None:
             raise PlumeError(
-                "AppendedSpans begins and ends each span with a token of its own, and this tokeniser names none: give it both."
+                "AppendedSpans begins and ends each span with a token of its own, and this tokenizer names none: give it both."
             )
         kept = (~chosen.tokens | chosen.start) & (np.arange(rows.tokens.shape[1]) < rows.length[:, None])
         mask_place = np.cumsum(kept, axis=1) - 1  # [B, T] where part A shows each token or its span's mask

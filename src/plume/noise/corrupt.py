@@ -84,7 +84,7 @@ class Mask(Corrupt):
 
     def __call__(self, rows: Rows, chosen: Chosen, draws: Draws, alphabet: Alphabet) -> Shown:
         if alphabet.mask is None:
-            raise PlumeError("This tokeniser has no mask token, and the objective needs one: choose one trained for masking.")
+            raise PlumeError("This tokenizer has no mask token, and the objective needs one: choose one trained for masking.")
         width = rows.tokens.shape[1]
         lot = draws.uniform(width)
         if self.per is Per.UNIT:

@@ -26,7 +26,7 @@ class DecoderTarget(TargetRule):
         written, length = self.written(rows, chosen, alphabet)
         source = self.source(rows, shown, alphabet)
         if alphabet.start is None:
-            raise PlumeError("The decoder has no token to start with: choose a tokeniser whose format names one.")
+            raise PlumeError("The decoder has no token to start with: choose a tokenizer whose format names one.")
         fed = np.concatenate([np.full((len(length), 1), alphabet.start), written[:, :-1]], axis=1)
         where = np.arange(written.shape[1]) < length[:, None]
         return Aim(
@@ -169,7 +169,7 @@ class SecondText(DecoderTarget):
 def closed(values: Ids, keep: Flags, alphabet: Alphabet, unless: Flags | None = None) -> tuple[Ids, Ids]:
     """The kept values and the end token ([B, 1] `unless` it stands there already)."""
     if alphabet.end is None:
-        raise PlumeError("The decoder has no token to end with: choose a tokeniser whose format closes a text.")
+        raise PlumeError("The decoder has no token to end with: choose a tokenizer whose format closes a text.")
     column = (len(values), 1)
     closes = np.ones(column, bool) if unless is None else ~unless
     values = np.concatenate([values, np.full(column, alphabet.end)], axis=1)

@@ -11,7 +11,7 @@ from plume.core.seeds import Draws
 from plume.noise.corrupt import Shown
 from plume.noise.rows import Alphabet, Rows
 from plume.noise.select import Chosen
-from plume.noise.target import Aim, Answer, InPlace
+from plume.noise.target import Aim, InPlace, SecondQuestion
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +37,7 @@ class InPlaceWithEnds(InPlace):
         row = np.arange(len(first))[:, None]
         asked = chosen.tokens & (place - first < self.longest) & ordinary[row, first] & ordinary[row, after + 1]
         context = np.stack([first - 1, after], axis=-1)
-        ends = Answer(
+        ends = SecondQuestion(
             where=asked,
             what=rows.tokens,
             context=np.where(asked[..., None], context, 0),

@@ -10,7 +10,7 @@ from plume.core.errors import PlumeError
 from plume.core.seeds import Draws
 from plume.noise.rows import Rows
 from plume.noise.select import Chosen, Select
-from plume.noise.words import Words
+from plume.noise.words import WordUnits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +34,7 @@ class GeometricSpans(Select):
         return self.rate
 
     def __call__(self, rows: Rows, draws: Draws) -> Chosen:
-        words = Words(rows)
+        words = WordUnits(rows)
         batch, width = rows.tokens.shape
         anchors = np.argsort(np.where(rows.special, 2.0, draws.uniform(width)), axis=1)
         odds = np.cumsum((1 - self.p) ** np.arange(self.longest))

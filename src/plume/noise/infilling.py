@@ -34,7 +34,7 @@ class OneMask(Corrupt):
 
     def __call__(self, rows: Rows, chosen: Chosen, draws: Draws, alphabet: Alphabet) -> Shown:
         if alphabet.mask is None:
-            raise PlumeError("This tokeniser has no mask token, and the objective needs one: choose one trained for masking.")
+            raise PlumeError("This tokenizer has no mask token, and the objective needs one: choose one trained for masking.")
         width = rows.tokens.shape[1]
         lot = draws.uniform(width)
         unit = np.maximum(np.maximum.accumulate(np.where(chosen.start, np.arange(width), -1), axis=1), 0)

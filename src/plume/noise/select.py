@@ -13,7 +13,7 @@ from plume.core.errors import PlumeError
 from plume.core.part import Part
 from plume.core.seeds import Draws
 from plume.noise.rows import Rows
-from plume.noise.words import Flags, Unit, Words
+from plume.noise.words import Flags, Unit, WordUnits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,7 +141,7 @@ class NGrams(Rate):
         return self.unit is not Unit.WORD
 
     def __call__(self, rows: Rows, draws: Draws) -> Chosen:
-        words = Words(rows, self.unit)
+        words = WordUnits(rows, self.unit)
         order = words.shuffled(draws)
         budget = self.budget(rows, draws)
         weight = np.cumsum(1.0 / np.arange(1, self.longest + 1))

@@ -33,7 +33,7 @@ def sentinel_before(start: Flags, alphabet: Alphabet) -> Ids:
     needed = int(start.sum(1).max(initial=0))
     if needed > len(alphabet.sentinels):
         raise PlumeError(
-            f"A row needs {needed} sentinels and the tokeniser has {len(alphabet.sentinels)}: train it with at least {needed}, "
+            f"A row needs {needed} sentinels and the tokenizer has {len(alphabet.sentinels)}: train it with at least {needed}, "
             "or take longer spans, a lower rate or shorter rows."
         )
     known = np.array(alphabet.sentinels or (alphabet.pad,), np.int64)

@@ -29,7 +29,7 @@ class Spelling:
 
     @classmethod
     def of(cls, tokens: Sequence[str]) -> Spelling:
-        """From the text of each token, without the marks of its tokeniser (##, ▁)."""
+        """From the text of each token, without the marks of its tokenizer (##, ▁)."""
         letters = ["".join(character for character in token.lower() if character.isalnum()) for token in tokens]
         first = np.concatenate([[0], np.cumsum([len(word) for word in letters])]).astype(np.int64)
         return cls(first=first, code=_codes(letters))

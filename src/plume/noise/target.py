@@ -16,7 +16,7 @@ from plume.noise.select import Chosen, Select
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class SecondQuestion:
     """A second question about the same input (span ends, shuffled words)."""
 
     where: NDArray[np.bool_]  # [B, T']
@@ -42,7 +42,7 @@ class Aim:
     length: NDArray[np.int64]  # [B]
     where: NDArray[np.bool_]  # [B, T']
     what: NDArray[np.int64]  # [B, T']
-    others: dict[str, Answer] = field(default_factory=dict)
+    others: dict[str, SecondQuestion] = field(default_factory=dict)
     source: Source | None = None
     rank: NDArray[np.int64] | None = None  # [B, T'] where the rule decides who sees whom (order RANKED)
     until: NDArray[np.int64] | None = None
@@ -82,7 +82,7 @@ class InPlace(TargetRule):
     """The original token, at its own position (BERT); where tokens were moved, `moved` asks for those that belong there (StructBERT)."""
 
     def __call__(self, rows: Rows, chosen: Chosen, shown: Shown, draws: Draws, alphabet: Alphabet) -> Aim:
-        others = {} if shown.moved is None else {"moved": Answer(where=shown.moved, what=rows.tokens)}
+        others = {} if shown.moved is None else {"moved": SecondQuestion(where=shown.moved, what=rows.tokens)}
         return Aim(shown=shown.tokens, length=rows.length, where=chosen.tokens, what=rows.tokens, others=others)
 
 

@@ -33,7 +33,7 @@ class Unit(enum.StrEnum):
         return rows.units[self.value]
 
 
-class Words:
+class WordUnits:
     """A special token is a unit for itself that cannot be taken."""
 
     def __init__(self, rows: Rows, unit: Unit = Unit.WORD) -> None:

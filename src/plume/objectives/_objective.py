@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from plume.core.errors import PlumeError
 from plume.core.part import Part
-from plume.data.layout import Layout, PairLabel
+from plume.data.layouts.layout import Layout, PairLabel
 from plume.heads.head import Head
 from plume.noise.noise import Noise
 

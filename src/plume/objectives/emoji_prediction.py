@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from plume.data.labelled import LabelledDocuments
-from plume.data.layout import PairLabel
+from plume.data.layouts.labelled import LabelledDocuments
+from plume.data.layouts.layout import PairLabel
 from plume.heads.attention_classification import AttentionClassification
 from plume.objectives._objective import Answers, Objective
 

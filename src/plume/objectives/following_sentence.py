@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from plume.core.batch import Order
-from plume.data.neighbours import Neighbours
+from plume.data.layouts.neighbours import Neighbours
 from plume.heads.head import Head
 from plume.heads.token_prediction import TokenPrediction
 from plume.noise.decoder_target import SecondText

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from plume.core.batch import Order
 from plume.core.part import replace
-from plume.data.layout import FullSentences
+from plume.data.layouts.layout import FullSentences
 from plume.heads.head import Head
 from plume.heads.token_prediction import TokenPrediction
 from plume.noise.noise import Noise

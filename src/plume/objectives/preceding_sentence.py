@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from plume.core.part import replace
-from plume.data.neighbours import Neighbour, Neighbours
+from plume.data.layouts.neighbours import Neighbours, NeighbourSide
 from plume.heads.head import Head
 from plume.heads.token_prediction import TokenPrediction
 from plume.objectives._objective import Objective
@@ -15,4 +15,4 @@ def preceding_sentence(
 ) -> Objective:
     """With `head_of="following_sentence"` it predicts with that objective's words."""
     following = following_sentence(head=head, weight=weight)
-    return replace(following, name="preceding_sentence", layout=Neighbours(neighbour=Neighbour.PRECEDING), head_of=head_of)
+    return replace(following, name="preceding_sentence", layout=Neighbours(neighbour=NeighbourSide.PRECEDING), head_of=head_of)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from plume.data.layout import PairLabel
+from plume.data.layouts.layout import PairLabel
 from plume.heads.sentence_classification import SentenceClassification
 from plume.objectives._objective import Answers, Objective
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from plume.core.batch import Order
 from plume.core.part import replace
-from plume.data.adjacent import AdjacentTexts
+from plume.data.layouts.adjacent import AdjacentTexts
 from plume.heads.head import Head
 from plume.heads.token_prediction import TokenPrediction
 from plume.noise.noise import Noise

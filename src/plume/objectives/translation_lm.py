@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from plume.core.part import replace
-from plume.data.pairs import Translations
+from plume.data.layouts.pairs import Translations
 from plume.heads.head import Head
 from plume.heads.token_prediction import TokenPrediction
 from plume.objectives._objective import Objective

@@ -11,7 +11,7 @@ from pathlib import Path
 from plume.core.errors import PlumeError
 from plume.core.part import Part
 from plume.data.documents import suffix
-from plume.readers.conll_rows import Columns, Row, find_columns, lines_of, read_rows
+from plume.readers.conll_rows import ConllColumns, Row, find_columns, lines_of, read_rows
 from plume.readers.example import Example, Reading
 from plume.readers.schemes import Scheme, find_scheme, first_mistake, mistake_in, to_bio
 from plume.text.languages import HAN, has_han
@@ -111,7 +111,7 @@ def _unmarked(word: str) -> str:
     return found[1] if found else word
 
 
-def _describe(conll: Conll, columns: Columns) -> str:
+def _describe(conll: Conll, columns: ConllColumns) -> str:
     scheme = f", {conll.scheme.value.upper()} tags" if columns.tag and conll.scheme is not Scheme.PLAIN else ""
     marked = "; the digits behind each character, its place in the word, are taken off" if conll.marked else ""
     return f"CoNLL, {columns}{scheme}{marked}"

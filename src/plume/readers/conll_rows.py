@@ -24,7 +24,7 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Columns:
+class ConllColumns:
     """What the first row of a file says about all of them. Columns are counted from 1."""
 
     separator: str  # a tab, or ASCII spaces: others (U+3000, U+00A0) may be words themselves
@@ -52,7 +52,7 @@ class Columns:
         return self.word == 2 or (self.separator == "\t" and "\t" not in line) or _COMMENT.match(line) is not None
 
 
-def read_rows(path: Path, columns: Columns) -> Iterator[list[Row]]:
+def read_rows(path: Path, columns: ConllColumns) -> Iterator[list[Row]]:
     """Sentence by sentence; a row with another number of columns than the first raises."""
     rows: list[Row] = []
     for number, line in lines_of(path):
@@ -84,7 +84,7 @@ def lines_of(path: Path) -> Iterator[tuple[int, str]]:
         yield number, "" if line.startswith("-DOCSTART-") else line.rstrip("\r\t ")
 
 
-def find_columns(path: Path, *, labelled: bool, column: int) -> Columns:
+def find_columns(path: Path, *, labelled: bool, column: int) -> ConllColumns:
     """By the first row that is surely no comment. A file without rows counts as one of words."""
     hash_first: tuple[int, str] | None = None
     for number, line in lines_of(path):
@@ -94,16 +94,16 @@ def find_columns(path: Path, *, labelled: bool, column: int) -> Columns:
             hash_first = number, line
     if hash_first:
         return _columns_of(hash_first[1], f"{path}, line {hash_first[0]}", labelled=labelled, column=column)
-    return Columns(separator=" ", width=1, word=1, tag=None)
+    return ConllColumns(separator=" ", width=1, word=1, tag=None)
 
 
-def _columns_of(line: str, place: str, *, labelled: bool, column: int) -> Columns:
+def _columns_of(line: str, place: str, *, labelled: bool, column: int) -> ConllColumns:
     separator = "\t" if "\t" in line else " "
     cells = [cell for cell in line.split(separator) if cell or separator == "\t"]
     width = len(cells)
     word = 2 if separator == "\t" and width == _CONLL_U and _ID.fullmatch(cells[0]) else 1
     if not labelled:
-        return Columns(separator=separator, width=width, word=word, tag=None)
+        return ConllColumns(separator=separator, width=width, word=word, tag=None)
     if width < 2:
         raise PlumeError(f"{place}: found one column ({line[:40]!r}), expected a word and its tag, separated by a tab or a space.")
     tag = _UPOS if word == 2 and column == -1 else column if column > 0 else width + 1 + column
@@ -111,4 +111,4 @@ def _columns_of(line: str, place: str, *, labelled: bool, column: int) -> Column
         raise PlumeError(
             f"{place}: no tag in column {column}: there are {width}, and the word is in column {word}. Count from 1, or from -1 for the last."
         )
-    return Columns(separator=separator, width=width, word=word, tag=tag)
+    return ConllColumns(separator=separator, width=width, word=word, tag=tag)

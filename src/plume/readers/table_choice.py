@@ -24,7 +24,7 @@ _PAIRS = {
 _SEPARATORS = ("|", ";", ",", "；", "，", "、", " ")
 
 
-class Answer(enum.StrEnum):
+class AnswerKind(enum.StrEnum):
     """What the answer column holds."""
 
     LABEL = "label"  # str
@@ -46,11 +46,11 @@ def split_labels(column: Column) -> tuple[Column, str | None]:
     return Column(column.name, column.title, [cell for cell in column.cells if cell]), None
 
 
-def answer_candidates(columns: Sequence[Column], answer: Answer) -> list[Column]:
+def answer_candidates(columns: Sequence[Column], answer: AnswerKind) -> list[Column]:
     """The columns that may hold the answer; exactly one where it is clear."""
-    if answer is Answer.SCORE:
+    if answer is AnswerKind.SCORE:
         return _best([column for column in columns if column.is_numeric], SCORES, _score_class)
-    if answer is Answer.LABELS:
+    if answer is AnswerKind.LABELS:
         whole = {column.name: column for column in columns}
         split = [split_labels(column)[0] for column in columns]
         return [whole[column.name] for column in _best([column for column in split if column.values], LABELS, _label_class)]

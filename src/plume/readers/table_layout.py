@@ -12,7 +12,7 @@ from typing import Any
 from plume.core.errors import PlumeError
 from plume.core.part import Part
 from plume.readers.row_languages import is_language
-from plume.readers.table_choice import Answer, answer_candidates, is_clear, split_labels, text_candidates
+from plume.readers.table_choice import AnswerKind, answer_candidates, is_clear, split_labels, text_candidates
 from plume.readers.table_columns import FEW, IDS, LABELS, SCORES, TEXTS, Column, is_number, rank, words_of
 from plume.readers.table_rows import SAMPLE, Row, TableFormat, aligned_rows, filled, json_sample, sniff, table_rows, usual_width
 
@@ -25,7 +25,7 @@ _NAMES = (TEXTS, LABELS, SCORES, IDS)
 class TableLayout(Part):
     """
     >>> layout = TableLayout(format=TableFormat.TSV, header=("sentence", "label"), columns=2, texts=("sentence",), answer="label")
-    >>> layout.in_words(Answer.LABEL)
+    >>> layout.in_words(AnswerKind.LABEL)
     'TSV with a header; text: sentence; label: label'
     """
 
@@ -37,7 +37,7 @@ class TableLayout(Part):
     answer: str | None = None
     separator: str | None = None  # between several labels in a cell
 
-    def in_words(self, answer: Answer | None) -> str:
+    def in_words(self, answer: AnswerKind | None) -> str:
         if self.format is TableFormat.ALIGNED:
             kind = "plain lines" if self.columns == 1 else "one file a column"
         elif self.format is TableFormat.JSONL:
@@ -47,7 +47,7 @@ class TableLayout(Part):
         number = "" if self.header or self.format is TableFormat.JSONL else "column "
         words = [kind, f"text{'s' * (len(self.texts) > 1)}: {number}{' and '.join(self.texts)}"]
         if self.answer is not None and answer is not None:
-            separated = f", separated by {self.separator!r}" if answer is Answer.LABELS and self.separator else ""
+            separated = f", separated by {self.separator!r}" if answer is AnswerKind.LABELS and self.separator else ""
             words.append(f"{answer}: {number}{self.answer}{separated}")
         return "; ".join(words)
 
@@ -60,7 +60,7 @@ def find_layout(
     paths: Sequence[Path],
     *,
     texts: int | None,
-    answer: Answer | None,
+    answer: AnswerKind | None,
     text_columns: Sequence[str] = (),
     answer_column: str | None = None,
 ) -> TableLayout:
@@ -99,7 +99,7 @@ def find_layout(
         varies=varies,
         texts=tuple(column.name for column in chosen),
         answer=right[0].name if right else None,
-        separator=split_labels(right[0])[1] if answer is Answer.LABELS else None,
+        separator=split_labels(right[0])[1] if answer is AnswerKind.LABELS else None,
     )
 
 

@@ -12,7 +12,7 @@ from plume.data.documents import clean
 from plume.readers.example import Example, Reading
 from plume.readers.json_rows import read_objects
 from plume.readers.row_languages import language_columns, languages_in, row_languages
-from plume.readers.table_choice import Answer
+from plume.readers.table_choice import AnswerKind
 from plume.readers.table_layout import TableLayout
 from plume.readers.table_own import own_layout
 from plume.readers.table_rows import JSON_ADVICE, TableFormat, aligned_rows, table_rows
@@ -20,7 +20,7 @@ from plume.readers.table_rows import JSON_ADVICE, TableFormat, aligned_rows, tab
 _Found = tuple[int, list[Any], Any, tuple[str, ...]]  # the line, the texts, the answer, the texts' languages if the row says them
 
 
-def read_table(paths: Sequence[Path], layout: TableLayout, reading: Reading, *, answer: Answer, labelled: bool) -> Iterator[Example]:
+def read_table(paths: Sequence[Path], layout: TableLayout, reading: Reading, *, answer: AnswerKind, labelled: bool) -> Iterator[Example]:
     """The rows of a file that is laid out as `layout` says; without `labelled`, plain lines and tables without the answer do as well.
 
     Several paths are one table, a file a column.
@@ -89,13 +89,13 @@ def _text(value: Any, name: str, place: str) -> str:
     return "" if value is None else clean(str(value)).strip()
 
 
-def _answer(value: Any, own: TableLayout, answer: Answer, place: str) -> str | tuple[str, ...] | float:
+def _answer(value: Any, own: TableLayout, answer: AnswerKind, place: str) -> str | tuple[str, ...] | float:
     match answer:
-        case Answer.SCORE:
+        case AnswerKind.SCORE:
             return _score(value, own, place)
-        case Answer.LABEL:
+        case AnswerKind.LABEL:
             return _label(value, own, place)
-        case Answer.LABELS:
+        case AnswerKind.LABELS:
             items = value if isinstance(value, list) else [] if value is None else _cut(value, own.separator)
             return tuple(dict.fromkeys(_label(item, own, place) for item in items))  # an empty cell: none of the labels
 

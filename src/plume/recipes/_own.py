@@ -12,7 +12,7 @@ from plume.core import catalog
 from plume.core.errors import PlumeError
 from plume.core.files import read_json
 from plume.core.part import part_from_json, replace
-from plume.data.layout import SentencePairs
+from plume.data.layouts.layout import SentencePairs
 from plume.model.recipe import Recipe, unchecked
 from plume.objectives._objective import Objective
 from plume.static.recipe import StaticRecipe

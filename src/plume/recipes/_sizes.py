@@ -3,7 +3,7 @@
 What they change, in every family of Transformers:
 
 - Rows of 128 tokens, batches of 32, a vocabulary of 8,000 (small: 16,000), and a peak learning rate that suits the width.
-- The rate rises over a tenth of the run and falls to zero in a line, whatever the paper's schedule; the optimiser is AdamW.
+- The rate rises over a tenth of the run and falls to zero in a line, whatever the paper's schedule; the optimizer is AdamW.
 - No dropout: a run of minutes sees each sentence a few times at most, and dropout only slows it (as ALBERT §4.8 found at scale).
 - First weights are scaled to the width: at the published 0.02 a width of 128 is slow to leave the unigram plateau.
 - Where positions are learned and absolute, attention starts at the neighbours (`--set positions.local=false` turns it off).
@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 
 from plume.core.part import replace
-from plume.model.optimisers.adamw import AdamW
+from plume.model.optimizers.adamw import AdamW
 from plume.model.recipe import Recipe, Training
 from plume.model.schedule import Linear
 from plume.nn.positions.learned import Learned
@@ -31,7 +31,7 @@ def with_small(published: dict[str, Recipe]) -> dict[str, Recipe]:
 
 def _by_adamw(training: Training) -> Training:
     """The rates above are AdamW's, whatever the published sizes were trained by; Adafactor clips steps, AdamW's gradients are clipped."""
-    return training if isinstance(training.optimiser, AdamW) else replace(training, optimiser=AdamW(), clip=1.0)
+    return training if isinstance(training.optimizer, AdamW) else replace(training, optimizer=AdamW(), clip=1.0)
 
 
 def _shrunk(base: Recipe, size: str) -> Recipe:

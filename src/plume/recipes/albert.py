@@ -8,7 +8,7 @@ by LAMB.
 Differs from the paper:
 
 - the small sizes are trained by AdamW, at rates of their own.
-- words are the tokeniser's; in the authors' code a piece with other than English letters is a word of its own.
+- words are the tokenizer's; in the authors' code a piece with other than English letters is a word of its own.
 - one chunk in ten aims at a shorter row; in the authors' code it is one document in ten, with all its chunks.
 - the rate falls from the end of the warm-up on; in the authors' code from the first step.
 """
@@ -16,12 +16,12 @@ Differs from the paper:
 from __future__ import annotations
 
 from plume.core.part import replace
-from plume.data.layout import PairLabel, SentencePairs
+from plume.data.layouts.layout import PairLabel, SentencePairs
 from plume.heads.sentence_classification import SentenceClassification
 from plume.heads.token_prediction import TokenPrediction
 from plume.model.bridge import Bridge, Config
 from plume.model.keymap import KeyMap, Rename
-from plume.model.optimisers.lamb import LAMB
+from plume.model.optimizers.lamb import LAMB
 from plume.model.recipe import Recipe, Training
 from plume.model.schedule import Linear
 from plume.nn.activation import Activation
@@ -48,7 +48,7 @@ ALBERT = replace(
         masked_lm(select=NGrams(longest=3), head=TokenPrediction(activation=Activation.GELU_TANH), duplicates=40),
         sentence_order(),
     ),
-    training=Training(length=512, batch=4096, peak=1.76e-3, schedule=Linear(warmup=0.025), optimiser=LAMB()),
+    training=Training(length=512, batch=4096, peak=1.76e-3, schedule=Linear(warmup=0.025), optimizer=LAMB()),
 )
 
 

@@ -16,7 +16,7 @@ Differs from the paper:
 from __future__ import annotations
 
 from plume.core.part import replace
-from plume.data.layout import FullSentences
+from plume.data.layouts.layout import FullSentences
 from plume.model.bridge import Bridge
 from plume.model.keymap import Rename
 from plume.model.recipe import Training

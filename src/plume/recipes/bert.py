@@ -18,7 +18,7 @@ Differs from the paper:
 from __future__ import annotations
 
 from plume.core.part import replace
-from plume.data.layout import PairLabel, SentencePairs
+from plume.data.layouts.layout import PairLabel, SentencePairs
 from plume.model.bridge import Bridge, Config
 from plume.model.keymap import KeyMap, Rename, prefixed
 from plume.model.recipe import Recipe, Training

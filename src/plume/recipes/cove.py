@@ -15,7 +15,7 @@ Differs from the paper:
 from __future__ import annotations
 
 from plume.core.part import replace
-from plume.data.pairs import Fit, Translations
+from plume.data.layouts.pairs import Fit, Translations
 from plume.heads.token_prediction import TokenPrediction
 from plume.model.assembly import AttentionalDecoder
 from plume.model.recipe import Recipe, Training

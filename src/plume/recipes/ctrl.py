@@ -16,7 +16,7 @@ Differs from the paper:
 from __future__ import annotations
 
 from plume.core.part import replace
-from plume.data.labelled import CodedBlocks
+from plume.data.layouts.labelled import CodedBlocks
 from plume.heads.token_prediction import TokenPrediction
 from plume.model.bridge import Bridge, Config
 from plume.model.keymap import KeyMap, Rename
@@ -25,7 +25,7 @@ from plume.model.schedule import Constant
 from plume.nn.activation import Activation
 from plume.nn.block import Norm
 from plume.nn.embedding import Embedding
-from plume.nn.positions.sinusoidal import Columns, Sinusoidal
+from plume.nn.positions.sinusoidal import SineColumns, Sinusoidal
 from plume.nn.stack import Transformer
 from plume.objectives.causal_lm import causal_lm
 from plume.recipes._sizes import with_small
@@ -40,7 +40,7 @@ CTRL = replace(
     paper="arXiv:1909.05858",
     tokenizer=BPE(vocabulary=246534, lowercase=False),
     embedding=Embedding(width=1280, norm=False, scaled=True, epsilon=1e-6),
-    positions=Sinusoidal(longest=256, columns=Columns.HALVES),
+    positions=Sinusoidal(longest=256, columns=SineColumns.HALVES),
     network=Transformer(
         width=1280,
         depth=48,

@@ -21,7 +21,7 @@ Differs from the paper:
 from __future__ import annotations
 
 from plume.core.part import replace
-from plume.data.labelled import LabelledDocuments
+from plume.data.layouts.labelled import LabelledDocuments
 from plume.model.assembly import BothWays
 from plume.model.recipe import Recipe, Training
 from plume.model.schedule import Constant, Linear

@@ -13,7 +13,7 @@ Differs from the paper:
 from __future__ import annotations
 
 from plume.core.part import replace
-from plume.data.layout import FullSentences
+from plume.data.layouts.layout import FullSentences
 from plume.heads.sentence_classification import SentenceClassification
 from plume.model.assembly import GeneratorDiscriminator
 from plume.model.bridge import Bridge, Config

@@ -18,7 +18,7 @@ Differs from the paper:
 from __future__ import annotations
 
 from plume.core.part import replace
-from plume.data.streams import Streams
+from plume.data.layouts.streams import Streams
 from plume.heads.sampled_softmax import SampledSoftmax
 from plume.model.assembly import TwoDirections
 from plume.model.recipe import Recipe, Training

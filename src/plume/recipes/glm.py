@@ -18,7 +18,7 @@ Differs from the paper:
 from __future__ import annotations
 
 from plume.core.part import replace
-from plume.data.layout import FullSentences
+from plume.data.layouts.layout import FullSentences
 from plume.model.recipe import Recipe, Training
 from plume.model.schedule import Cosine
 from plume.nn.activation import Activation

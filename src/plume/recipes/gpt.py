@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from plume.core.errors import PlumeError
 from plume.core.part import replace
-from plume.data.layout import Blocks
+from plume.data.layouts.layout import Blocks
 from plume.heads.sentence_classification import SentenceClassification
 from plume.heads.token_prediction import TokenPrediction
 from plume.model.bridge import Bridge, Config

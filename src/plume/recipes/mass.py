@@ -18,7 +18,7 @@ Differs from the paper:
 from __future__ import annotations
 
 from plume.core.part import replace
-from plume.data.single_sentences import SingleSentences
+from plume.data.layouts.single_sentences import SingleSentences
 from plume.model.recipe import Training
 from plume.model.schedule import InverseSquareRoot
 from plume.nn.activation import Activation

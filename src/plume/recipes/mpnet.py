@@ -13,7 +13,7 @@ Differs from the paper:
 from __future__ import annotations
 
 from plume.core.part import replace
-from plume.data.layout import FullSentences
+from plume.data.layouts.layout import FullSentences
 from plume.heads.sentence_classification import SentenceClassification
 from plume.heads.token_prediction import TokenPrediction
 from plume.model.assembly import QueryStart, TwoStreams
@@ -31,7 +31,7 @@ from plume.recipes.bert import BERT, BODY, body_config, body_from_config
 from plume.text.format import ROBERTA as ROBERTA_FORMAT
 from plume.text.tokenizers import WordPiece
 
-# Rows, optimiser and schedule are RoBERTa's, as §3.1 says; the vocabulary is BERT's with RoBERTa's special tokens.
+# Rows, optimizer and schedule are RoBERTa's, as §3.1 says; the vocabulary is BERT's with RoBERTa's special tokens.
 MPNET = replace(
     BERT,
     name="mpnet",

@@ -16,7 +16,7 @@ Differs from the paper:
 from __future__ import annotations
 
 from plume.core.part import replace
-from plume.model.optimisers.lamb import LAMB
+from plume.model.optimizers.lamb import LAMB
 from plume.model.recipe import Training
 from plume.model.schedule import Linear
 from plume.nn.positions.functional import Functional
@@ -33,7 +33,7 @@ NEZHA = replace(
     paper="arXiv:1909.00204",
     tokenizer=WordPiece(vocabulary=21128),
     positions=Functional(clip=64),
-    training=Training(length=128, batch=14400, peak=1.8e-4, schedule=Linear(warmup=0.01), optimiser=LAMB()),
+    training=Training(length=128, batch=14400, peak=1.8e-4, schedule=Linear(warmup=0.01), optimizer=LAMB()),
 )
 
 SIZES = with_small(

@@ -16,7 +16,7 @@ Differs from the paper:
 from __future__ import annotations
 
 from plume.core.part import replace
-from plume.data.layout import FullSentences
+from plume.data.layouts.layout import FullSentences
 from plume.heads.token_prediction import TokenPrediction
 from plume.model.assembly import EncoderDecoder
 from plume.model.recipe import Training

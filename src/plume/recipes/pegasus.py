@@ -8,7 +8,7 @@ Differs from the paper:
 
 - the authors cut a document at 512 tokens and the target at 256; here rows go on through the document, and a target is as long as its
   sentences.
-- every word counts in ROUGE but those that the tokeniser does not know; the authors leave out English stop words. Scores of the large size are
+- every word counts in ROUGE but those that the tokenizer does not know; the authors leave out English stop words. Scores of the large size are
   disturbed evenly, as their README says; their code draws a normal noise.
 - the base size of the paper's ablations is here that of gap sentences alone: masked tokens beside them helped it little and were left out of
   the large one (§6.1).
@@ -19,9 +19,9 @@ Differs from the paper:
 from __future__ import annotations
 
 from plume.core.part import replace
-from plume.data.sentences import DocumentSentences
+from plume.data.layouts.sentences import DocumentSentences
 from plume.model.bridge import Bridge
-from plume.model.optimisers.adafactor import Adafactor
+from plume.model.optimizers.adafactor import Adafactor
 from plume.model.recipe import Training
 from plume.model.schedule import HeldInverseSquareRoot
 from plume.nn.block import Norm
@@ -56,7 +56,7 @@ PEGASUS = replace(
     objectives=(gap_sentences(),),
     # 1/√max(n, 10,000), over 500,000 steps (estimator_utils.py)
     training=Training(
-        length=512, batch=256, peak=0.01, schedule=HeldInverseSquareRoot(hold=0.02), optimiser=Adafactor(), decay=0.0, clip=0.0
+        length=512, batch=256, peak=0.01, schedule=HeldInverseSquareRoot(hold=0.02), optimizer=Adafactor(), decay=0.0, clip=0.0
     ),
 )
 

@@ -14,7 +14,7 @@ Differs from the paper:
 from __future__ import annotations
 
 from plume.core.part import replace
-from plume.data.layout import FullSentences
+from plume.data.layouts.layout import FullSentences
 from plume.heads.sentence_classification import SentenceClassification
 from plume.heads.token_prediction import TokenPrediction
 from plume.model.bridge import Bridge, Config

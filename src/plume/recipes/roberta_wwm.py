@@ -1,4 +1,4 @@
-"""RoBERTa-wwm: RoBERTa's training with whole words of Chinese, on BERT's tokeniser and network (arXiv:1906.08101).
+"""RoBERTa-wwm: RoBERTa's training with whole words of Chinese, on BERT's tokenizer and network (arXiv:1906.08101).
 
 No sentence objective, rows of 512 tokens from the start, whole sentences across documents. Masks are static all the same: the authors say
 that they did without dynamic masking. The usual first choice for a Chinese encoder; costs what BERT costs.
@@ -15,7 +15,7 @@ Differs from the paper:
 from __future__ import annotations
 
 from plume.core.part import replace
-from plume.data.layout import FullSentences
+from plume.data.layouts.layout import FullSentences
 from plume.noise.select import WholeWords
 from plume.objectives.masked_lm import masked_lm
 from plume.recipes._sizes import with_small
@@ -25,7 +25,7 @@ from plume.recipes.bert_wwm import HF as HF
 ROBERTA_WWM = replace(
     BERT_WWM,
     name="roberta-wwm",
-    title="whole words hidden in full sentences, no sentence objective, BERT's tokeniser",
+    title="whole words hidden in full sentences, no sentence objective, BERT's tokenizer",
     pooler=False,
     layout=FullSentences(),
     training=replace(BERT_WWM.training, batch=384),

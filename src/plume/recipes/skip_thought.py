@@ -18,7 +18,7 @@ Differs from the paper:
 from __future__ import annotations
 
 from plume.core.part import replace
-from plume.data.neighbours import Neighbours
+from plume.data.layouts.neighbours import Neighbours
 from plume.model.assembly import NeighbourDecoders
 from plume.model.recipe import Recipe, Training
 from plume.model.schedule import Constant
@@ -26,7 +26,7 @@ from plume.nn.conditional_gru import Conditioning
 from plume.nn.embedding import Embedding
 from plume.nn.positions.scheme import NoPositions
 from plume.nn.recurrent import Recurrent
-from plume.nn.recurrent_layer import Cell, Start
+from plume.nn.recurrent_layer import RecurrentCell, Start
 from plume.objectives.following_sentence import following_sentence
 from plume.objectives.preceding_sentence import preceding_sentence
 from plume.recipes.transformer import TRANSFORMER
@@ -42,7 +42,7 @@ SKIP_THOUGHT = Recipe(
     format=TRANSFORMER.format,
     embedding=Embedding(width=620, norm=False, dropout=0.0),
     positions=NoPositions(),
-    network=Recurrent(cell=Cell.GRU, width=2400, depth=1, start=Start.ORTHOGONAL, initial_range=0.1),
+    network=Recurrent(cell=RecurrentCell.GRU, width=2400, depth=1, start=Start.ORTHOGONAL, initial_range=0.1),
     assembly=NeighbourDecoders(conditioning=Conditioning.GATES),
     layout=Neighbours(),
     objectives=(following_sentence(), preceding_sentence(head_of="following_sentence")),

@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import replace as with_fields
 
 from plume.core.part import replace
-from plume.data.layout import FullSentences
+from plume.data.layouts.layout import FullSentences
 from plume.model.schedule import Linear
 from plume.noise.corrupt import Draw, Mask, Per
 from plume.noise.ends import InPlaceWithEnds

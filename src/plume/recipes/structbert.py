@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import replace as with_fields
 
 from plume.core.part import replace
-from plume.data.layout import PairLabel, SentencePairs
+from plume.data.layouts.layout import PairLabel, SentencePairs
 from plume.model.schedule import Linear
 from plume.noise.shuffled import Shuffled
 from plume.objectives.masked_lm import masked_lm

@@ -17,12 +17,12 @@ from __future__ import annotations
 
 from plume.core.errors import PlumeError
 from plume.core.part import replace
-from plume.data.layout import Blocks
+from plume.data.layouts.layout import Blocks
 from plume.heads.token_prediction import TokenPrediction
 from plume.model.assembly import EncoderDecoder
 from plume.model.bridge import Bridge, Config
 from plume.model.keymap import KeyMap, Rename
-from plume.model.optimisers.adafactor import Adafactor
+from plume.model.optimizers.adafactor import Adafactor
 from plume.model.recipe import Recipe, Training
 from plume.model.schedule import HeldInverseSquareRoot
 from plume.model.task_head import own_layer, span_head, text_head, token_head
@@ -71,7 +71,7 @@ T5 = replace(
     objectives=(span_corruption(),),
     # §3.1.2: 1/√max(n, 10,000), over 524,288 steps
     training=Training(
-        length=512, batch=128, peak=0.01, schedule=HeldInverseSquareRoot(hold=0.0191), optimiser=Adafactor(), decay=0.0, clip=0.0
+        length=512, batch=128, peak=0.01, schedule=HeldInverseSquareRoot(hold=0.0191), optimizer=Adafactor(), decay=0.0, clip=0.0
     ),
 )
 UNTIED = TokenPrediction(transform=False, bias=False, tied=False)

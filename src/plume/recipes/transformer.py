@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from plume.core.errors import PlumeError
 from plume.core.part import replace
-from plume.data.pairs import Fit, Translations
+from plume.data.layouts.pairs import Fit, Translations
 from plume.heads.sentence_classification import SentenceClassification
 from plume.model.assembly import EncoderDecoder
 from plume.model.bridge import Bridge, Config
@@ -25,7 +25,7 @@ from plume.model.recipe import Recipe, Training
 from plume.model.schedule import InverseSquareRoot
 from plume.nn.activation import Activation
 from plume.nn.embedding import Embedding
-from plume.nn.positions.sinusoidal import Columns, Sinusoidal
+from plume.nn.positions.sinusoidal import SineColumns, Sinusoidal
 from plume.nn.stack import Transformer
 from plume.objectives.translation import translation
 from plume.recipes._sizes import with_small
@@ -49,7 +49,7 @@ TRANSFORMER = Recipe(
         segments=(0, 0, 1, 1),
     ),
     embedding=Embedding(width=512, norm=False, scaled=True, epsilon=1e-5),
-    positions=Sinusoidal(columns=Columns.HALVES),
+    positions=Sinusoidal(columns=SineColumns.HALVES),
     network=Transformer(
         width=512, depth=6, heads=8, feed_forward=2048, activation=Activation.RELU, attention_dropout=0.0, epsilon=1e-5
     ),

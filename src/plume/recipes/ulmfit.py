@@ -19,7 +19,7 @@ Differs from the paper:
 from __future__ import annotations
 
 from plume.core.part import replace
-from plume.data.streams import Streams
+from plume.data.layouts.streams import Streams
 from plume.heads.token_prediction import TokenPrediction
 from plume.model.recipe import Recipe, Training
 from plume.model.schedule import SlantedTriangular

@@ -7,7 +7,7 @@ its script or its words tell.
 
 Differs from the paper:
 
-- Rows begin with `<s>` and have one `</s>` between the texts of a pair, as the published tokenisers write them; in the authors' training they
+- Rows begin with `<s>` and have one `</s>` between the texts of a pair, as the published tokenizers write them; in the authors' training they
   begin with `</s>`, and translations have two between them, at the second of which positions begin again (ours do with the second text).
 - 15% of the tokens of each row are hidden; the authors draw each token by itself.
 - Frequent tokens are hidden as often as others (§3.2 weighs them down; that is off in the authors' code too).
@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from plume.core.errors import PlumeError
 from plume.core.part import replace
-from plume.data.pairs import OneSide
+from plume.data.layouts.pairs import OneSide
 from plume.heads.token_prediction import TokenPrediction
 from plume.model.bridge import Bridge, Config
 from plume.model.keymap import KeyMap, Rename

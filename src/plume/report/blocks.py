@@ -50,21 +50,21 @@ class Facts:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class AnswerGroup:
     text: str
     right: bool
     models: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Example:
+class ExampleBlock:
     """A scored example with what each model answered, equal answers together."""
 
     heading: str
     texts: tuple[str, ...]
     gold: str
     gold_name: str
-    answers: tuple[Answer, ...]
+    answers: tuple[AnswerGroup, ...]
     right_word: str
     wrong_word: str
 
@@ -78,7 +78,7 @@ class Fold:
     is_open: bool = False
 
 
-Block = Paragraph | Bullets | Figure | Code | Facts | Example | Fold | Table
+Block = Paragraph | Bullets | Figure | Code | Facts | ExampleBlock | Fold | Table
 
 
 @dataclass(frozen=True, kw_only=True)

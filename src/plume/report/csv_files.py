@@ -7,7 +7,7 @@ import io
 from collections.abc import Sequence
 
 from plume.comparing.results import Results, ScoreRecord
-from plume.report.lookup import Study
+from plume.report.lookup import StudyLookup
 
 
 def scores_csv(results: Results) -> str:
@@ -26,7 +26,7 @@ def _cell(cell: ScoreRecord, metric: str) -> list[object]:
     return [cell.model, cell.task, cell.seed, cell.status.value, metric, cell.main, cell.steps, cell.seconds, cell.peak_memory, *speed]
 
 
-def models_csv(study: Study) -> str:
+def models_csv(study: StudyLookup) -> str:
     header = (
         ["model", "family", "size", "control", "recommended", "quality", "low", "high", "complete", "pareto", "per_second", "seconds"]
         + ["parameters", "flops_per_token", "disk", "tokens", "tokens_per_second", "peak_memory", "tokenizer", "parent", "paper", "title"]
@@ -35,7 +35,7 @@ def models_csv(study: Study) -> str:
     return _written(header, [_model(study, name) for name in study.models])
 
 
-def _model(study: Study, name: str) -> list[object]:
+def _model(study: StudyLookup, name: str) -> list[object]:
     model, standing, chosen = study.models[name], study.standings.get(name), study.results.recommendation
     row: list[object] = [name, model.family, model.size, model.control.value if model.control else ""]
     row.append(chosen is not None and chosen.model == name)

@@ -7,17 +7,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from plume.comparing.results import ModelRecord, PretrainRecord, Results, ScoreRecord, Speed, Standing, Status, Summary, TaskRecord
+from plume.comparing.results import (
+    ModelRecord,
+    PredictionSpeed,
+    PretrainRecord,
+    Results,
+    ScoreRecord,
+    Standing,
+    Status,
+    Summary,
+    TaskRecord,
+)
 from plume.report.charts.drawing import Shape
-from plume.report.words import Words
+from plume.report.words import Wording
 
 _SLOWED = 0.85  # of the tokens that the same model saw with another seed; undisturbed runs differ by less
 
 
 @dataclass(frozen=True, kw_only=True)
-class Study:
+class StudyLookup:
     results: Results
-    words: Words
+    words: Wording
 
     @cached_property
     def models(self) -> dict[str, ModelRecord]:
@@ -88,7 +98,7 @@ class Study:
         tuned = [cell.peak_memory for cell in self.results.scores if cell.model == model]
         return max([run.peak_memory for run in self.runs(model)] + tuned, default=0)
 
-    def speeds(self, model: str) -> list[Speed]:
+    def speeds(self, model: str) -> list[PredictionSpeed]:
         return [cell.speed for cell in self.results.scores if cell.model == model and cell.speed]
 
     def latency(self, model: str) -> tuple[float | None, float | None]:

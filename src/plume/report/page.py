@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path, PurePath
 
 from plume.report.blocks import Section
-from plume.report.lookup import Study
+from plume.report.lookup import StudyLookup
 from plume.report.markup import Markup, element, joined
 from plume.report.sections.again import again
 from plume.report.sections.cost import cost
@@ -24,11 +24,11 @@ from plume.report.to_markdown import section_markdown
 _ORDER = (recommendation, overall, leaderboards, cost, curves, disagreements, probes, differences, problems, again)
 
 
-def sections(study: Study) -> list[Section]:
+def sections(study: StudyLookup) -> list[Section]:
     return [make(study) for make in _ORDER]
 
 
-def page(study: Study) -> str:
+def page(study: StudyLookup) -> str:
     words, results = study.words, study.results
     made = sections(study)
     head = element(
@@ -50,13 +50,13 @@ def page(study: Study) -> str:
     return joined(Markup("<!doctype html>\n"), element("html", head, body, lang=words.code), "\n")
 
 
-def markdown(study: Study) -> str:
+def markdown(study: StudyLookup) -> str:
     parts = [f"# {plain(study.results.title)}\n", plain(lede(study)) + "\n"]
     parts += [section_markdown(section) for section in sections(study)]
     return "\n".join(parts)
 
 
-def lede(study: Study) -> str:
+def lede(study: StudyLookup) -> str:
     """One line on what was compared."""
     words, results = study.words, study.results
     controls = len(study.controls())
@@ -72,7 +72,7 @@ def lede(study: Study) -> str:
     )
 
 
-def _machine(study: Study) -> str:
+def _machine(study: StudyLookup) -> str:
     machine = study.results.machine
     if "processor" in machine and machine.get("cores", "").isdecimal():
         return study.words.count("machine_line", int(machine["cores"]), processor=machine["processor"])

@@ -9,7 +9,7 @@ from plume.report.markup import Child, Markup, element, joined
 
 
 @dataclass(frozen=True, kw_only=True)
-class Column:
+class TableColumn:
     heading: str
     number: bool = False  # to the right, in figures of one width
     wraps: bool = False  # long text, that may break
@@ -17,7 +17,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     text: str
     quiet: str = ""  # a margin, in a lighter voice after the text
     sort: float | None = None
@@ -31,24 +31,24 @@ class Cell:
 class Group:
     """Rows that stay together when a table is sorted."""
 
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: tuple[tuple[TableCell, ...], ...]
     heading: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
     caption: str
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
     groups: tuple[Group, ...]
     sortable: bool = False
     class_: str = ""
 
     @property
-    def rows(self) -> list[tuple[Cell, ...]]:
+    def rows(self) -> list[tuple[TableCell, ...]]:
         return [row for group in self.groups for row in group.rows]
 
 
-def rows_of(rows: Sequence[tuple[Cell, ...]]) -> tuple[Group, ...]:
+def rows_of(rows: Sequence[tuple[TableCell, ...]]) -> tuple[Group, ...]:
     return (Group(rows=tuple(rows)),)
 
 
@@ -63,34 +63,34 @@ def table_html(table: Table) -> Markup:
     return element("div", whole, class_=f"scroll {table.class_}".strip(), tabindex="0", role="region", aria_label=table.caption)
 
 
-def _heading(column: Column) -> Markup:
+def _heading(column: TableColumn) -> Markup:
     return element("th", column.heading, scope="col", class_=_kind(column), title=column.about or None)
 
 
-def _kind(column: Column) -> str | None:
+def _kind(column: TableColumn) -> str | None:
     return "number" if column.number else "wraps" if column.wraps else None
 
 
-def _body(group: Group, columns: tuple[Column, ...]) -> Markup:
+def _body(group: Group, columns: tuple[TableColumn, ...]) -> Markup:
     title = None
     if group.heading:
         title = element("tr", element("th", group.heading, colspan=len(columns), scope="rowgroup"), class_="group")
     return element("tbody", title, *(_row(row, columns) for row in group.rows))
 
 
-def _row(row: tuple[Cell, ...], columns: tuple[Column, ...]) -> Markup:
+def _row(row: tuple[TableCell, ...], columns: tuple[TableColumn, ...]) -> Markup:
     first, *rest = [
         _cell(cell, column, "th" if place == 0 else "td") for place, (cell, column) in enumerate(zip(row, columns, strict=True))
     ]
     return element("tr", first, *rest)
 
 
-def _cell(cell: Cell, column: Column, name: str) -> Markup:
+def _cell(cell: TableCell, column: TableColumn, name: str) -> Markup:
     scope = "row" if name == "th" else None
     return element(name, content(cell), scope=scope, class_=_kind(column), data_sort=None if cell.sort is None else repr(float(cell.sort)))
 
 
-def content(cell: Cell) -> Markup:
+def content(cell: TableCell) -> Markup:
     inner: Child = cell.text
     if cell.spoken:
         inner = element("span", cell.text, role="img", aria_label=cell.spoken, title=cell.spoken)
@@ -118,7 +118,7 @@ def _line(cells: list[str], *, escape: bool = True) -> str:
     return "| " + " | ".join(plain(cell) if escape else cell for cell in cells) + " |"
 
 
-def _in_markdown(cell: Cell) -> str:
+def _in_markdown(cell: TableCell) -> str:
     text = plain(cell.text)
     if cell.code and text:
         text = f"`{cell.text}`".replace("|", "\\|").replace("\n", " ")

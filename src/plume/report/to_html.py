@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from plume.report.blocks import Block, Bullets, Code, Example, Facts, Figure, Fold, Paragraph, Section
+from plume.report.blocks import Block, Bullets, Code, ExampleBlock, Facts, Figure, Fold, Paragraph, Section
 from plume.report.markup import Markup, element, joined
 from plume.report.tables import table_html
 
@@ -46,7 +46,7 @@ def block_html(block: Block) -> Markup:
             return joined(element("p", block.label, class_="label"), box)
         case Facts():
             return element("dl", *(_fact(fact.name, fact.value, fact.note) for fact in block.items), class_="facts")
-        case Example():
+        case ExampleBlock():
             return _example(block)
         case Fold():
             inner = [block_html(each) for each in block.blocks]
@@ -58,7 +58,7 @@ def _fact(name: str, value: str, note: str) -> Markup:
     return element("div", element("dt", name), element("dd", element("b", value), element("span", note) if note else None))
 
 
-def _example(example: Example) -> Markup:
+def _example(example: ExampleBlock) -> Markup:
     answers = []
     for answer in example.answers:
         word = example.right_word if answer.right else example.wrong_word

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from plume.report.blocks import Block, Bullets, Code, Example, Facts, Figure, Fold, Paragraph, Section
+from plume.report.blocks import Block, Bullets, Code, ExampleBlock, Facts, Figure, Fold, Paragraph, Section
 from plume.report.tables import plain, table_markdown
 
 
@@ -27,7 +27,7 @@ def block_markdown(block: Block, level: int = 2) -> str:
             return f"{plain(block.label)}\n\n{fence}\n{block.text.rstrip()}\n{fence}\n"
         case Facts():
             return "".join(f"- {plain(fact.name)}: **{plain(fact.value)}** {plain(fact.note)}".rstrip() + "\n" for fact in block.items)
-        case Example():
+        case ExampleBlock():
             return _example(block)
         case Fold():
             inner = "\n".join(made for made in (block_markdown(each, level + 1) for each in block.blocks) if made)
@@ -35,7 +35,7 @@ def block_markdown(block: Block, level: int = 2) -> str:
     return table_markdown(block)
 
 
-def _example(example: Example) -> str:
+def _example(example: ExampleBlock) -> str:
     lines = [f"- {plain(example.heading)}: {' ‖ '.join(plain(text) for text in example.texts)}"]
     lines.append(f"  - {plain(example.gold_name)} **{plain(example.gold)}**")
     lines += [

@@ -15,9 +15,9 @@ LANGUAGES = ("en", "zh")
 ALL: dict[str, tuple[str, str]] = {**PAGE, **FINDINGS, **CHARTS, **RECORDS}
 
 
-class Words:
+class Wording:
     """
-    >>> Words("en")("seeds_count", number=3), Words("zh")("seeds_count", number=3)
+    >>> Wording("en")("seeds_count", number=3), Wording("zh")("seeds_count", number=3)
     ('3 seeds', '3 个随机种子')
     """
 
@@ -48,7 +48,7 @@ class Words:
 
     def list(self, items: Sequence[str]) -> str:
         """
-        >>> Words("en").list(["a", "b", "c"]), Words("zh").list(["a", "b"])
+        >>> Wording("en").list(["a", "b", "c"]), Wording("zh").list(["a", "b"])
         ('a, b and c', 'a 和 b')
         """
         if len(items) < 2:
@@ -59,7 +59,7 @@ class Words:
     def few(self, items: Sequence[str], most: int = 5) -> str:
         """A list that stays short: the first ones, and how many more.
 
-        >>> Words("en").few(["a", "b", "c", "d"], most=3)
+        >>> Wording("en").few(["a", "b", "c", "d"], most=3)
         'a, b and 2 others'
         """
         return self.list(items if len(items) <= most else [*items[: most - 1], self("others_count", number=len(items) - most + 1)])

@@ -44,7 +44,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "pretraining_time": ("Pre-training", "预训练用时"),
     "tuning_time": ("Tuning, all tasks", "微调用时（全部任务）"),
     "time_to_make": ("Time to make", "制作用时"),
-    "tokenizer": ("Tokeniser", "分词器"),
+    "tokenizer": ("Tokenizer", "分词器"),
     "interval": ("95% interval", "95% 区间"),
     "seed_number": ("Seed {seed}", "种子 {seed}"),
     "best_group": ("Best group", "最优组"),

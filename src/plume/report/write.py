@@ -7,10 +7,10 @@ from pathlib import Path
 from plume.comparing.results import Results
 from plume.core.files import write_text
 from plume.report.csv_files import models_csv, scores_csv
-from plume.report.lookup import Study
+from plume.report.lookup import StudyLookup
 from plume.report.page import markdown, page
 from plume.report.sections.recommendation import verdict
-from plume.report.words import Words
+from plume.report.words import Wording
 
 PAGE, MARKDOWN, SCORES, MODELS = "report.html", "report.md", "scores.csv", "models.csv"
 
@@ -20,7 +20,7 @@ def write_report(results: Results, folder: Path, *, language: str = "en") -> Pat
 
     The page needs nothing else: it opens offline, from any place it is copied to.
     """
-    study = Study(results=results, words=Words(language))
+    study = StudyLookup(results=results, words=Wording(language))
     write_text(folder / SCORES, scores_csv(results))
     write_text(folder / MODELS, models_csv(study))
     write_text(folder / MARKDOWN, markdown(study))
@@ -30,4 +30,4 @@ def write_report(results: Results, folder: Path, *, language: str = "en") -> Pat
 
 def verdict_of(results: Results, *, language: str = "en") -> str:
     """The recommendation in words, as the report begins."""
-    return verdict(Study(results=results, words=Words(language)))
+    return verdict(StudyLookup(results=results, words=Wording(language)))

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from plume.static.kernels_cooccurrence import EMPTY, count_pairs, hash_pairs
+from plume.static.kernels.cooccurrence import EMPTY, count_pairs, hash_pairs
 from plume.static.text import WordText
 
 UNIT = 2**32

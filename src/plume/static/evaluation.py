@@ -32,7 +32,7 @@ class SimilarityResult:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Section:
+class AnalogySection:
     name: str
     questions: int
     used: int  # those whose four words are known
@@ -50,8 +50,8 @@ class Section:
 @dataclass(frozen=True, kw_only=True)
 class AnalogyResult:
     name: str
-    sections: tuple[Section, ...]
-    total: Section
+    sections: tuple[AnalogySection, ...]
+    total: AnalogySection
     unknown: tuple[str, ...]
 
 
@@ -131,9 +131,9 @@ def _correlation(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
     return float(one @ other / scale) if scale > 0 else float("nan")
 
 
-def _section(name: str, places: Sequence[int], known: NDArray[np.bool_], correct: NDArray[np.bool_]) -> Section:
+def _section(name: str, places: Sequence[int], known: NDArray[np.bool_], correct: NDArray[np.bool_]) -> AnalogySection:
     chosen = np.array(places)
-    return Section(name=name, questions=len(chosen), used=int(known[chosen].sum()), correct=int(correct[chosen].sum()))
+    return AnalogySection(name=name, questions=len(chosen), used=int(known[chosen].sum()), correct=int(correct[chosen].sum()))
 
 
 def _grouped(questions: list[tuple[str, list[str]]]) -> Iterator[tuple[str, list[tuple[str, int]]]]:

@@ -11,9 +11,9 @@ from tokenizers import models, normalizers, pre_tokenizers
 
 from plume.core.errors import PlumeError, suggest
 from plume.core.files import write_folder
-from plume.static.formats import open_vectors
-from plume.static.formats_fasttext import FastTextFile, fasttext_args, is_fasttext, read_fasttext, write_fasttext
-from plume.static.formats_word2vec import write_word2vec_binary, write_word2vec_text
+from plume.static.formats.detect import open_vectors
+from plume.static.formats.fasttext import FastTextFile, fasttext_args, is_fasttext, read_fasttext, write_fasttext
+from plume.static.formats.word2vec import write_word2vec_binary, write_word2vec_text
 from plume.static.model import WEIGHTS, WordModel, read_arrays, save_model
 from plume.static.reading import WORDS
 from plume.static.recipe import Architecture, FastText, StaticLoss, StaticRecipe, Word2Vec

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from plume.static import kernels_predict, kernels_window
+from plume.static.kernels import predict as kernels_predict
+from plume.static.kernels import window as kernels_window
 from plume.static.ngrams import ngram_lists
 from plume.static.recipe import Arrays, FastText
 from plume.static.word2vec import Word2VecTrainer

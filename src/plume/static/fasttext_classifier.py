@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from plume.core.errors import PlumeError
 from plume.core.part import Part
-from plume.static import kernels_classifier as kernels
-from plume.static.kernels_sampling import fill_uniform
-from plume.static.kernels_vector import flat, padded
+from plume.static.kernels import classifier as kernels
+from plume.static.kernels.sampling import fill_uniform
+from plume.static.kernels.vector import flat, padded
 from plume.static.ngrams import ngram_lists, word_hashes
-from plume.static.recipe import Arrays, Piece
+from plume.static.recipe import Arrays, TrainedPiece
 from plume.static.sampling import huffman_tree
 from plume.static.text import Vocabulary
 from plume.static.word2vec import INITIAL, SHARES, kernel_seeds
@@ -39,7 +39,7 @@ class Bags(NamedTuple):
     rows: NDArray[np.int64]
 
 
-class Answer(NamedTuple):
+class LabelProbability(NamedTuple):
     label: str
     probability: float
 
@@ -159,7 +159,9 @@ class ClassifierTrainer:
             )
         )
 
-    def train(self, bags: Bags, answers: NDArray[np.int64], *, epoch: int, piece: int, progress: float, progress_after: float) -> Piece:
+    def train(
+        self, bags: Bags, answers: NDArray[np.int64], *, epoch: int, piece: int, progress: float, progress_after: float
+    ) -> TrainedPiece:
         """One pass over a piece of the texts, in order; the rate falls to 0 with progress. `epoch` changes nothing: nothing is drawn."""
         count = len(answers)
         bounds = np.linspace(0, count, self.pieces(bags) + 1).astype(np.int64)
@@ -176,16 +178,16 @@ class ClassifierTrainer:
             with ThreadPoolExecutor(self.threads) as pool:
                 loss = sum(pool.map(work, range(SHARES)))
         first, last = bounds[piece], bounds[piece + 1]
-        return Piece(int(bags.begin[last] - bags.begin[first]), loss, int(last - first))
+        return TrainedPiece(int(bags.begin[last] - bags.begin[first]), loss, int(last - first))
 
-    def predict(self, texts: Sequence[Sequence[str]], k: int = 1) -> list[list[Answer]]:
+    def predict(self, texts: Sequence[Sequence[str]], k: int = 1) -> list[list[LabelProbability]]:
         """The k likeliest labels of each text, likeliest first; none for a text of which no row is known."""
         bags = self.bags(texts)
         probability = self.probabilities(bags)
         top = np.argsort(-probability, axis=1, kind="stable")[:, :k]
         empty = np.diff(bags.begin) == 0
         return [
-            [] if nothing else [Answer(self.labels[place], float(row[place])) for place in best]
+            [] if nothing else [LabelProbability(self.labels[place], float(row[place])) for place in best]
             for row, best, nothing in zip(probability, top.tolist(), empty.tolist(), strict=True)
         ]
 

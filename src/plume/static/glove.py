@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from plume.core.errors import PlumeError
 from plume.core.machine import cores
-from plume.static import kernels_glove as kernels
 from plume.static.cooccurrence import ENTRY, build
-from plume.static.kernels_sampling import fill_uniform
-from plume.static.kernels_vector import flat, padded
-from plume.static.recipe import NOT_MEASURED, Arrays, GloVe, Measured, Piece
+from plume.static.kernels import glove as kernels
+from plume.static.kernels.sampling import fill_uniform
+from plume.static.kernels.vector import flat, padded
+from plume.static.recipe import NOT_MEASURED, Arrays, GloVe, HeldOutLoss, TrainedPiece
 from plume.static.text import Vocabulary, WordText
 from plume.static.word2vec import INITIAL, SHARES, kernel_seeds
 
@@ -52,7 +52,7 @@ class GloVeTrainer:
             raise PlumeError(f"{self.recipe.name}: no two words of the vocabulary stand in one sentence; give more text, or set least=1.")
         self.pieces = max(1, round(len(self._entries) * self.recipe.dimension / _PIECE))
 
-    def train(self, text: WordText, *, epoch: int, piece: int, progress: float, progress_after: float) -> Piece:
+    def train(self, text: WordText, *, epoch: int, piece: int, progress: float, progress_after: float) -> TrainedPiece:
         """AdaGrad's rates fall by themselves: progress changes nothing."""
         if not self.pieces:
             raise PlumeError("GloVe trains on co-occurrences: call prepare(text, …) first.")
@@ -71,9 +71,9 @@ class GloVeTrainer:
             with ThreadPoolExecutor(min(self.threads, cores())) as pool:
                 loss = sum(pool.map(work, range(SHARES)))
         share = (bounds[piece + 1] - bounds[piece]) / len(self._entries)
-        return Piece(round(share * len(text.ids)), loss, int(bounds[piece + 1] - bounds[piece]))
+        return TrainedPiece(round(share * len(text.ids)), loss, int(bounds[piece + 1] - bounds[piece]))
 
-    def loss(self, text: WordText) -> Measured:
+    def loss(self, text: WordText) -> HeldOutLoss:
         """The weighted loss an entry on co-occurrences of `text`. Those are fewer than the ones trained on, and pairs that happen not to occur
         are missing, so that their logarithms lie on a flatter line: the best line is laid through the model's predictions, and through
         those of the baseline, whose biases were fitted alone to the training entries."""
@@ -85,7 +85,7 @@ class GloVeTrainer:
         found = kernels.predicted(pairs, self._side("word"), self._side("context"), width)
         word, context = self._fitted()
         alone = word[pairs[:, 0]] + context[pairs[:, 1]]
-        return Measured(_about_line(found, numbers[:, 2], numbers[:, 3]), _about_line(alone, numbers[:, 2], numbers[:, 3]))
+        return HeldOutLoss(_about_line(found, numbers[:, 2], numbers[:, 3]), _about_line(alone, numbers[:, 2], numbers[:, 3]))
 
     def vectors(self) -> Arrays:
         """Both sets summed (Pennington et al. 2014, section 4.2)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from plume.core.errors import PlumeError
-from plume.static.formats import open_vectors
+from plume.static.formats.detect import open_vectors
 from plume.static.model import WordModel, is_word_model
 from plume.static.vectors import WordVectors
 

@@ -14,12 +14,12 @@ from safetensors.numpy import load_file, save_file
 from plume.core.errors import PlumeError
 from plume.core.files import make_folder, read_json, write_atomic, write_json, write_text
 from plume.core.part import part_from_json
-from plume.static.formats_fasttext import compose
+from plume.static.formats.fasttext import compose
 from plume.static.reading import WORDS
 from plume.static.recipe import StaticRecipe
 from plume.static.sif import SIF, Mean
 from plume.static.text import Vocabulary
-from plume.static.vectors import Neighbour, NGrams, WordVectors
+from plume.static.vectors import CharacterNGrams, Neighbour, WordVectors
 from plume.text.tokenizer import Tokenizer
 from plume.text.words import Words
 
@@ -103,7 +103,7 @@ def vectors_of(recipe: StaticRecipe, vocabulary: Vocabulary, arrays: dict[str, N
         raise PlumeError(f"{folder / WEIGHTS} and {VOCABULARY} beside it are not of the same run.")
     ngrams = None
     if "ngram" in arrays:
-        ngrams = NGrams(matrix=arrays["ngram"], shortest=getattr(recipe, "shortest", 0), longest=getattr(recipe, "longest", 0))
+        ngrams = CharacterNGrams(matrix=arrays["ngram"], shortest=getattr(recipe, "shortest", 0), longest=getattr(recipe, "longest", 0))
     matrix = arrays["word"] if ngrams is None else compose(vocabulary.words, arrays["word"], ngrams)
     return WordVectors(words=vocabulary.words, counts=vocabulary.counts, matrix=matrix, ngrams=ngrams)
 

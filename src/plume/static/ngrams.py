@@ -22,7 +22,7 @@ def ngram_ids(word: str, *, shortest: int, longest: int, buckets: int) -> NDArra
 
 def ngram_lists(words: Sequence[str], *, shortest: int, longest: int, buckets: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The same for many words at once: `ids[begin[w]:begin[w + 1]]` are those of word w."""
-    from plume.static.kernels_ngrams import hash_stretches  # compiled code, loaded when first needed
+    from plume.static.kernels.ngrams import hash_stretches  # compiled code, loaded when first needed
 
     lengths = np.array([len(word) + 2 for word in words], np.int64)  # in characters, with < and >
     text = "".join(f"<{word}>" for word in words)
@@ -34,7 +34,7 @@ def ngram_lists(words: Sequence[str], *, shortest: int, longest: int, buckets: i
 
 def word_hashes(words: Sequence[str]) -> NDArray[np.int32]:
     """fastText's hash of whole words, as the signed number in which its word n-grams keep it."""
-    from plume.static.kernels_ngrams import hash_words
+    from plume.static.kernels.ngrams import hash_words
 
     raw = [word.encode("utf-8", "surrogatepass") for word in words]
     begin = np.concatenate([[0], np.cumsum([len(one) for one in raw])]).astype(np.int64)

@@ -21,7 +21,7 @@ _AT_ONCE = 1 << 22  # tokens
 
 
 def read_vocabulary(store: Store, tokenizer: Tokenizer) -> Vocabulary:
-    """The words of the training text by falling count; of equally frequent ones the first in the tokeniser."""
+    """The words of the training text by falling count; of equally frequent ones the first in the tokenizer."""
     counts = _word_counts(store, tokenizer)
     ids = np.argsort(-counts, kind="stable")[: int((counts > 0).sum())]
     if len(ids) < 2:

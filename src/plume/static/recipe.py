@@ -21,7 +21,7 @@ Arrays = dict[str, NDArray[np.float32]]
 
 
 @dataclass(frozen=True)
-class Piece:
+class TrainedPiece:
     """What training on a piece of an epoch came to."""
 
     words: int
@@ -30,14 +30,14 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Measured:
+class HeldOutLoss:
     """Loss a prediction on held-out text, and that of knowing frequencies alone."""
 
     loss: float
     baseline: float
 
 
-NOT_MEASURED = Measured(float("nan"), float("nan"))  # the held-out text has nothing to predict
+NOT_MEASURED = HeldOutLoss(float("nan"), float("nan"))  # the held-out text has nothing to predict
 
 
 class Trainer(Protocol):
@@ -49,9 +49,9 @@ class Trainer(Protocol):
 
     def prepare(self, text: WordText, scratch: Path, progress: Callable[[float], None]) -> None: ...
 
-    def train(self, text: WordText, *, epoch: int, piece: int, progress: float, progress_after: float) -> Piece: ...
+    def train(self, text: WordText, *, epoch: int, piece: int, progress: float, progress_after: float) -> TrainedPiece: ...
 
-    def loss(self, text: WordText) -> Measured: ...
+    def loss(self, text: WordText) -> HeldOutLoss: ...
 
     def vectors(self) -> Arrays: ...
 

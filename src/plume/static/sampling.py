@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plume.static.kernels_sampling import alias_pairs, huffman_parents
+from plume.static.kernels.sampling import alias_pairs, huffman_parents
 
 _WHOLE = 2.0**32
 

@@ -27,7 +27,7 @@ class Neighbour:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class NGrams:
+class CharacterNGrams:
     """fastText's rows for character n-grams (Bojanowski et al. 2017, §3.2), from which words never seen get a vector."""
 
     matrix: NDArray[np.float32]  # [buckets, D]
@@ -62,7 +62,7 @@ class WordVectors:
     words: tuple[str, ...]
     matrix: NDArray[np.float32]  # [V, D]; for fastText a word's own row and its n-grams' already averaged
     counts: NDArray[np.int64] | None = None  # how often each word occurred; word2vec's files do not say
-    ngrams: NGrams | None = None
+    ngrams: CharacterNGrams | None = None
     notes: tuple[str, ...] = ()  # what the reader of a file found and mended
 
     def __post_init__(self) -> None:

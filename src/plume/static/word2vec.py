@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from plume.core.machine import cores
 from plume.core.seeds import Draws
-from plume.static import kernels_predict, kernels_window
-from plume.static.kernels_sampling import fill_uniform
-from plume.static.kernels_vector import flat, padded
-from plume.static.recipe import NOT_MEASURED, Architecture, Arrays, Measured, Piece, StaticLoss, Word2Vec
+from plume.static.kernels import predict as kernels_predict
+from plume.static.kernels import window as kernels_window
+from plume.static.kernels.sampling import fill_uniform
+from plume.static.kernels.vector import flat, padded
+from plume.static.recipe import NOT_MEASURED, Architecture, Arrays, HeldOutLoss, StaticLoss, TrainedPiece, Word2Vec
 from plume.static.sampling import huffman_tree, keep_shares, keep_thresholds, noise_shares, noise_table
 from plume.static.text import Vocabulary, WordText
 
@@ -51,7 +52,7 @@ class Word2VecTrainer:
     def prepare(self, text: WordText, scratch: Path, progress: Callable[[float], None]) -> None:
         """Nothing: windows are laid while training."""
 
-    def train(self, text: WordText, *, epoch: int, piece: int, progress: float, progress_after: float) -> Piece:
+    def train(self, text: WordText, *, epoch: int, piece: int, progress: float, progress_after: float) -> TrainedPiece:
         bounds = text.cuts(0, len(text), self.pieces)
         cuts = text.cuts(int(bounds[piece]), int(bounds[piece + 1]), SHARES)
         seeds = kernel_seeds(seed=self.seed, epoch=epoch, first=piece * SHARES, count=SHARES)
@@ -63,9 +64,9 @@ class Word2VecTrainer:
 
         found = self._in_threads(work)
         words = int(text.start[bounds[piece + 1]] - text.start[bounds[piece]])
-        return Piece(words, sum(loss for loss, _ in found), sum(count for _, count in found))
+        return TrainedPiece(words, sum(loss for loss, _ in found), sum(count for _, count in found))
 
-    def loss(self, text: WordText) -> Measured:
+    def loss(self, text: WordText) -> HeldOutLoss:
         """The loss a prediction on `text`, words thinned out and windows drawn as in training, but by a seed of its own."""
         if not (np.diff(text.start) > 1).any():
             return NOT_MEASURED
@@ -76,7 +77,7 @@ class Word2VecTrainer:
         scores[: len(known), 0] = known
         model = self._evaluate(text, self._inputs, self._input, self._output, self.recipe.mean)
         # A model with vectors of one number, 1 for every input: its score depends on the target alone.
-        return Measured(model, self._evaluate(text, _own_row(len(self.vocabulary)), one, scores, True))
+        return HeldOutLoss(model, self._evaluate(text, _own_row(len(self.vocabulary)), one, scores, True))
 
     def vectors(self) -> Arrays:
         return {"word": np.ascontiguousarray(self.arrays["input"])}

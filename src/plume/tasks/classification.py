@@ -10,8 +10,8 @@ from plume.heads.head import Head
 from plume.heads.sentence_classification import SentenceClassification
 from plume.metrics.scores import label_scores
 from plume.readers.example import Example
-from plume.tuning.labelling import LabelTask, choose, softmax
-from plume.tuning.questions import Floats, Questions
+from plume.tuning.kinds.labelling import LabelTask, choose, softmax
+from plume.tuning.rows.questions import Floats, Questions
 from plume.tuning.task import Prediction
 
 

@@ -16,16 +16,16 @@ from plume.data.corpus import Corpus, CorpusKind
 from plume.data.encoding import encode_corpus
 from plume.data.store import Store
 from plume.data.store_files import StoreWriter
-from plume.model.abilities import Abilities
-from plume.model.language_model import LanguageModel
+from plume.model.use.abilities import Abilities
+from plume.model.use.language_model import LanguageModel
 from plume.objectives._objective import Answers
 from plume.text.control import control_id
 from plume.train.distributed import Processes
 from plume.train.evaluate import evaluate
 from plume.train.pretrain import make_mixture
-from plume.tuning.blanks import fills, language_model
-from plume.tuning.perplexity import fill_in, predict_next
 from plume.tuning.task import DirectTask, Prediction
+from plume.tuning.zero_shot.blanks import fills, language_model
+from plume.tuning.zero_shot.perplexity import fill_in, predict_next
 
 _BLANK = r"_{3,}"
 _SHORTEST = 8  # tokens of a window
@@ -60,7 +60,7 @@ class LanguageModelling(DirectTask):
 
         Left to right: the perplexity of every token, after half a window at least. From both sides: the pseudo-perplexity
         (arXiv:1910.14659) of `sample` tokens that `seed` draws, masked one at a time; None for all. Both with bits a character, which may be
-        compared between tokenisers, and how often the right token is among the `top`. Others (T5, BART, GLM, translation): the loss and
+        compared between tokenizers, and how often the right token is among the `top`. Others (T5, BART, GLM, translation): the loss and
         perplexity of their own objectives. `length` is the window, if not that of training.
         `language` is that of the text, for families with a vector for each (XLM); found for each document if it is not said.
         """

@@ -16,15 +16,15 @@ from plume.heads.head import Head
 from plume.heads.sentence_classification import MultiLabelClassification, SentenceClassification
 from plume.metrics.scores import multi_label_scores
 from plume.readers.example import Example
-from plume.readers.table_choice import Answer
-from plume.tuning.labelling import TextTask, require_known
-from plume.tuning.questions import Floats, Questions
+from plume.readers.table_choice import AnswerKind
+from plume.tuning.kinds.labelling import TextTask, require_known
+from plume.tuning.rows.questions import Floats, Questions
 from plume.tuning.task import Prediction
 
 
 @dataclass(frozen=True, kw_only=True)
 class MultiLabel(TextTask):
-    answer: ClassVar[Answer] = Answer.LABELS
+    answer: ClassVar[AnswerKind] = AnswerKind.LABELS
 
     threshold: float = 0.5  # a label applies from this probability on
 

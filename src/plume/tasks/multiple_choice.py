@@ -17,9 +17,9 @@ from plume.heads.sentence_classification import Choice, SentenceClassification
 from plume.readers.choices import read_choices
 from plume.readers.example import Example, Reading
 from plume.text.pieces import bounds
-from plume.tuning.labelling import lay_out_texts, softmax
-from plume.tuning.questions import ChoiceQuestions, Floats, Questions
-from plume.tuning.rows import Coder
+from plume.tuning.kinds.labelling import lay_out_texts, softmax
+from plume.tuning.rows.questions import ChoiceQuestions, Floats, Questions
+from plume.tuning.rows.rows import Coder
 from plume.tuning.task import Prediction, Task
 
 

@@ -1,5 +1,5 @@
 """Parts of speech: a tag for each word."""
 
-from plume.tuning.tagging import Kind, Tagging
+from plume.tuning.kinds.tagging import Tagging, TagKind
 
-TASK = Tagging(kind="pos", title="a tag for each word", metric="accuracy", tags=Kind.PLAIN)
+TASK = Tagging(kind="pos", title="a tag for each word", metric="accuracy", tags=TagKind.PLAIN)

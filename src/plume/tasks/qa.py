@@ -1,5 +1,5 @@
 """Extractive question answering: where in a text the answer to a question stands, or that it does not."""
 
-from plume.tuning.answering import QuestionAnswering
+from plume.tuning.kinds.answering import QuestionAnswering
 
 TASK = QuestionAnswering(kind="qa", title="where in a text the answer to a question stands", metric="f1")

@@ -1,5 +1,5 @@
 """Regression: a number for a text, or for a pair of texts."""
 
-from plume.tuning.regression import Regression
+from plume.tuning.kinds.regression import Regression
 
 TASK = Regression(kind="regression", title="a number for a text, or for a pair of texts", metric="pearson")

@@ -1,5 +1,5 @@
 """Word segmentation: where words begin and end in a text that is written without spaces."""
 
-from plume.tuning.tagging import Kind, Tagging
+from plume.tuning.kinds.tagging import Tagging, TagKind
 
-TASK = Tagging(kind="segmentation", title="words of a text written without spaces", metric="f1", tags=Kind.WORDS)
+TASK = Tagging(kind="segmentation", title="words of a text written without spaces", metric="f1", tags=TagKind.WORDS)

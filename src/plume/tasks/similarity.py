@@ -1,5 +1,5 @@
 """Similarity: how much alike two texts are, as a number (STS-B)."""
 
-from plume.tuning.regression import Regression
+from plume.tuning.kinds.regression import Regression
 
 TASK = Regression(kind="similarity", title="how much alike two texts are, as a number", metric="spearman", texts=2)

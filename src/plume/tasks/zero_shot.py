@@ -15,31 +15,31 @@ from numpy.typing import NDArray
 from plume.core.errors import PlumeError
 from plume.metrics.scores import label_scores
 from plume.readers.example import Example, Reading
-from plume.readers.table_choice import Answer
+from plume.readers.table_choice import AnswerKind
 from plume.readers.table_layout import find_layout
 from plume.readers.tables import read_table
 from plume.text.languages import language_mix
-from plume.tuning.blanks import language_model
-from plume.tuning.cloze import Cloze
-from plume.tuning.entailment import Entailment, find_entailment, hypotheses
-from plume.tuning.labelling import choose, softmax
+from plume.tuning.kinds.labelling import choose, softmax
 from plume.tuning.task import DirectTask, Prediction
 from plume.tuning.tuned import TunedModel
+from plume.tuning.zero_shot.blanks import language_model
+from plume.tuning.zero_shot.cloze import Cloze
+from plume.tuning.zero_shot.entailment import Entailment, find_entailment, hypotheses
 
 Labels = str | Sequence[str] | Mapping[str, str]
 _LETTERS = 4  # that say as much as one Chinese character, roughly
 
 
-class Way(enum.StrEnum):
+class ZeroShotWay(enum.StrEnum):
     ENTAILMENT = "entailment"  # a model tuned for it judges whether the text entails a sentence with the label
     CLOZE = "cloze"  # any model that fills blanks or reads left to right says how likely the label is in a sentence after the text
 
 
 _TEMPLATES = {
-    (Way.ENTAILMENT, False): "This text is about {}.",
-    (Way.ENTAILMENT, True): "这段文字是关于{}的。",
-    (Way.CLOZE, False): "{text} This is about ___.",
-    (Way.CLOZE, True): "{text}这是关于___的。",
+    (ZeroShotWay.ENTAILMENT, False): "This text is about {}.",
+    (ZeroShotWay.ENTAILMENT, True): "这段文字是关于{}的。",
+    (ZeroShotWay.CLOZE, False): "{text} This is about ___.",
+    (ZeroShotWay.CLOZE, True): "{text}这是关于___的。",
 }
 
 
@@ -58,7 +58,7 @@ class ZeroShot(DirectTask):
         labels: Labels,
         template: str | None = None,
         multi_label: bool = False,
-        way: Way | str | None = None,
+        way: ZeroShotWay | str | None = None,
         calibrate: bool = True,
         language: str | None = None,
     ) -> list[Prediction]:
@@ -77,7 +77,7 @@ class ZeroShot(DirectTask):
         for script in (False, True):
             index = np.flatnonzero(chinese == script)
             if len(index):
-                said = template or _TEMPLATES[Way.ENTAILMENT if entailment else Way.CLOZE, script]
+                said = template or _TEMPLATES[ZeroShotWay.ENTAILMENT if entailment else ZeroShotWay.CLOZE, script]
                 some = [texts[place] for place in index]
                 if entailment:
                     logits = entailment.logits(model, some, hypotheses(said, list(words.values())), language=language)
@@ -100,10 +100,10 @@ class ZeroShot(DirectTask):
         """Accuracy, macro F1 and MCC on a labelled table. Without `labels` the file's own are the words; `text` and `label` name columns."""
         files = [Path(path) for path in paths]
         layout = find_layout(
-            files, texts=1, answer=Answer.LABEL, text_columns=() if text is None else (text,), answer_column=label
+            files, texts=1, answer=AnswerKind.LABEL, text_columns=() if text is None else (text,), answer_column=label
         )  # fmt: skip
         reading = Reading(file=files[0])
-        examples = list(read_table(files, layout, reading, answer=Answer.LABEL, labelled=True))
+        examples = list(read_table(files, layout, reading, answer=AnswerKind.LABEL, labelled=True))
         words = wordings(_own_labels(examples, files[0]) if labels is None else labels)
         for example in examples:
             if example.answer not in words:
@@ -151,17 +151,17 @@ def _texts(items: Sequence[str]) -> list[str]:
     return texts
 
 
-def _way(way: Way | str) -> Way:
+def _way(way: ZeroShotWay | str) -> ZeroShotWay:
     try:
-        return Way(way)
+        return ZeroShotWay(way)
     except ValueError:
-        raise PlumeError(f"There is no way '{way}' to label texts: choose {' or '.join(Way)}.") from None
+        raise PlumeError(f"There is no way '{way}' to label texts: choose {' or '.join(ZeroShotWay)}.") from None
 
 
-def _entailment(model: Any, way: Way | None) -> Entailment | None:
+def _entailment(model: Any, way: ZeroShotWay | None) -> Entailment | None:
     """How the model judges entailment, if it shall and can."""
-    found = find_entailment(model) if isinstance(model, TunedModel) and way is not Way.CLOZE else None
-    if way is Way.ENTAILMENT and found is None:
+    found = find_entailment(model) if isinstance(model, TunedModel) and way is not ZeroShotWay.CLOZE else None
+    if way is ZeroShotWay.ENTAILMENT and found is None:
         raise PlumeError(
             "This model does not judge entailment: tune one on pairs with the labels entailment, neutral and contradiction "
             "(or entailment and not_entailment), as in SICK or RTE: plume tune MODEL --task nli …"

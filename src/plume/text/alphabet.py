@@ -24,15 +24,15 @@ _RUNS = re.compile(rf"[{UNSPACED}]+|[^\s{UNSPACED}]{{30,}}")  # text without spa
 
 
 @dataclass(frozen=True, kw_only=True)
-class Alphabet:
-    alone: tuple[str, ...]  # characters that the pre-tokeniser makes words of their own: Han, punctuation
+class CharacterSet:
+    alone: tuple[str, ...]  # characters that the pre-tokenizer makes words of their own: Han, punctuation
     joined: tuple[str, ...]  # characters that stand beside others in a word
     rare: dict[int, str]  # for str.translate: what is left out of the training text, as a space
 
 
 def choose_alphabet(
     texts: Sequence[str], *, vocabulary: int, normalize: Callable[[str], str], words: Callable[[str], int], forms: int = 2
-) -> Alphabet:
+) -> CharacterSet:
     """The characters worth keeping. `words` counts the words of a string; a joined character costs `forms` places, a lone one one."""
     counts = count_characters(texts)
     mapped = {int(code): normalize(chr(code)).strip() for code in np.flatnonzero(counts)}
@@ -42,7 +42,7 @@ def choose_alphabet(
             totals[character] += int(counts[code])
     alone = {character for character in totals if words(f"a{character}a") > 1}
     kept = _most_frequent(totals, alone=alone, vocabulary=vocabulary, forms=forms)
-    return Alphabet(
+    return CharacterSet(
         alone=tuple(sorted(kept & alone)),
         joined=tuple(sorted(kept - alone)),
         rare={code: " " for code, characters in mapped.items() if not kept.issuperset(characters)},

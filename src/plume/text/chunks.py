@@ -1,6 +1,6 @@
 """Tokens remembered by the word: text repeats its words, and looking one up is ten times as fast as cutting it again.
 
-Only for tokenisers that are known to cut a text at spaces before anything else, so that a word's tokens do not depend on its neighbours.
+Only for tokenizers that are known to cut a text at spaces before anything else, so that a word's tokens do not depend on its neighbours.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _BERT_HAN = (
     r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     r"\U00020000-\U0002a6df\U0002a700-\U0002b73f\U0002b740-\U0002b81f\U0002b920-\U0002ceaf\U0002f800-\U0002fa1f"
 )
-_SPACES = r" \t\n\r"  # fewer than there are: what else is space, or dropped, is left to the tokeniser
+_SPACES = r" \t\n\r"  # fewer than there are: what else is space, or dropped, is left to the tokenizer
 _BERT = re.compile(f"[{_BERT_HAN}][{_SPACES}]*|[^{_SPACES}{_BERT_HAN}]+[{_SPACES}]*|[{_SPACES}]+")
 # GPT-2's: a word carries the space before it; of several spaces the last goes with the word, the others stand together.
 _WHITE = r"\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
@@ -29,7 +29,7 @@ _BYTE_LEVEL = re.compile(f"[{_WHITE}]+(?![^{_WHITE}])| ?[^{_WHITE}]+|[{_WHITE}]+
 
 
 def independent_chunks(file: dict[str, Any]) -> re.Pattern[str] | None:
-    """How to cut text for the tokeniser of this tokenizer.json, or None if it is not known to treat words one by one."""
+    """How to cut text for the tokenizer of this tokenizer.json, or None if it is not known to treat words one by one."""
     if any(not token["special"] for token in file["added_tokens"]) or file["model"].get("dropout"):
         return None
     cut, normalizer = file["pre_tokenizer"] or {}, file["normalizer"] or {}

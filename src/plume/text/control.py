@@ -26,7 +26,7 @@ def control_id(tokenizer: Tokenizer, code: str) -> int | None:
 
 
 def control_codes(tokenizer: Tokenizer) -> tuple[str, ...]:
-    """The codes that plume put in this tokeniser."""
+    """The codes that plume put in this tokenizer."""
     own = set(tokenizer.format.specials())
     tokens = [tokenizer.token(number) for number in tokenizer.special_ids]
     return tuple(found[1] for token in tokens if token not in own and (found := _CODE.fullmatch(token)))

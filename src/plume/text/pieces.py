@@ -51,7 +51,7 @@ def bounds(lengths: Iterable[int]) -> NDArray[np.int64]:
 
 
 def join(encodings: Sequence[Any], texts: Sequence[str]) -> Joined:
-    """The library's encodings of the texts as arrays. Words are those of the tokeniser's first cut, and single Chinese characters."""
+    """The library's encodings of the texts as arrays. Words are those of the tokenizer's first cut, and single Chinese characters."""
     token_bounds, character_bounds = bounds(map(len, encodings)), bounds(map(len, texts))
     total = int(token_bounds[-1])
     base = np.repeat(character_bounds[:-1], np.diff(token_bounds))

@@ -1,4 +1,4 @@
-"""Text put together from pieces: without the spaces that a tokeniser's decoder puts where nobody writes them."""
+"""Text put together from pieces: without the spaces that a tokenizer's decoder puts where nobody writes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One tokeniser at work: text to ids and back, whatever file it came from."""
+"""One tokenizer at work: text to ids and back, whatever file it came from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files a tokeniser may lie in: tokenizer.json, BERT's vocab.txt, GPT-2's vocab.json and merges.txt."""
+"""The files a tokenizer may lie in: tokenizer.json, BERT's vocab.txt, GPT-2's vocab.json and merges.txt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tokenisers as parts: what to train, with what vocabulary. The work is done by the compiled `tokenizers` library.
+"""Tokenizers as parts: what to train, with what vocabulary. The work is done by the compiled `tokenizers` library.
 
 Training twice on the same text gives the same file, byte for byte. When the text is too small for the vocabulary asked, the
 vocabulary is smaller. All of `texts` is held in memory: `plume.data.train_tokenizer` passes at most 64 MB.
@@ -15,7 +15,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 
 from plume.core.errors import PlumeError
 from plume.core.part import Part
-from plume.text.alphabet import Alphabet, choose_alphabet, thin_unspaced
+from plume.text.alphabet import CharacterSet, choose_alphabet, thin_unspaced
 from plume.text.format import Format
 
 LEAST_COUNT = 2  # a pair of pieces seen once is not worth a place in the vocabulary
@@ -25,7 +25,7 @@ UNSPACED = 1_500_000  # characters of text without spaces that BPE and Unigram t
 
 @dataclass(frozen=True, kw_only=True)
 class TokenizerSpec(Part):
-    """Base of the tokenisers. `vocabulary` counts the special tokens too."""
+    """Base of the tokenizers. `vocabulary` counts the special tokens too."""
 
     vocabulary: int
     reads_all: ClassVar[bool] = False  # must it see the whole corpus? Most are as good after a sample
@@ -205,7 +205,7 @@ def _wrapping(tokenizer: Tokenizer, format: Format) -> Any:
     )
 
 
-def _alphabet(texts: list[str], tokenizer: Tokenizer, *, vocabulary: int, forms: int = 2) -> tuple[Iterable[str], Alphabet]:
+def _alphabet(texts: list[str], tokenizer: Tokenizer, *, vocabulary: int, forms: int = 2) -> tuple[Iterable[str], CharacterSet]:
     """The texts without their rarest characters, and the characters that stay."""
     normalizer, cutter = tokenizer.normalizer, tokenizer.pre_tokenizer
     alphabet = choose_alphabet(

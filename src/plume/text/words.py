@@ -25,7 +25,7 @@ _AT_ONCE = 500  # single characters that jieba's model is given: its time grows 
 class Words(enum.StrEnum):
     """How words are told apart."""
 
-    SPACES = "spaces"  # as the tokeniser's own first cut does; each Chinese character is a word
+    SPACES = "spaces"  # as the tokenizer's own first cut does; each Chinese character is a word
     JIEBA = "jieba"  # the same, but Chinese characters are grouped in words by jieba
 
 

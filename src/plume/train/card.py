@@ -16,7 +16,7 @@ from plume.core.part import describe, differences
 from plume.model.recipe import Recipe
 from plume.train.evaluate import learned_context
 from plume.train.loop import Outcome
-from plume.train.measure import Figure
+from plume.train.measure import PaperFigure
 from plume.train.metrics import read_metrics
 from plume.train.progress import duration
 from plume.train.settings import Settings
@@ -49,7 +49,7 @@ def write_card(
     parent: Recipe | None,
     outcome: Outcome,
     data: dict[str, Any],
-    figures: list[Figure],
+    figures: list[PaperFigure],
     entropy: float,
     trivial: dict[str, float],
     parameters: int,

@@ -1,4 +1,4 @@
-"""What a run needs to go on as if it had never stopped: weights, optimiser moments, data cursor, what was spent.
+"""What a run needs to go on as if it had never stopped: weights, optimizer moments, data cursor, what was spent.
 
 There is no random state to keep: every step seeds its own (see loop.py).
 """
@@ -22,7 +22,7 @@ from plume.model.trainable import Trainable
 from plume.train.budget import Spent
 from plume.train.distributed import gathered, like, own_share, reshard
 
-_OPTIMISER, _MEMORY, _STATE = "optimiser.safetensors", "memory.safetensors", "state.json"
+_OPTIMIZER, _MEMORY, _STATE = "optimiser.safetensors", "memory.safetensors", "state.json"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +39,7 @@ def checkpoints(folder: Path) -> list[Path]:
 
 
 def save_checkpoint(
-    folder: Path, model: Trainable, optimiser: torch.optim.Optimizer, position: Position, *, write: bool, publish: bool = True
+    folder: Path, model: Trainable, optimizer: torch.optim.Optimizer, position: Position, *, write: bool, publish: bool = True
 ) -> None:
     """Every process calls this; the one with `write` puts it on disk, then makes the weights the run's current ones."""
     reshard(model)
@@ -47,8 +47,8 @@ def save_checkpoint(
     moments = {
         f"{name}.{moment}": whole(value)
         for name, parameter in model.named_parameters()
-        if parameter in optimiser.state
-        for moment, value in optimiser.state[parameter].items()
+        if parameter in optimizer.state
+        for moment, value in optimizer.state[parameter].items()
     }
     memory = gathered(model.memories)
     if not write:
@@ -56,7 +56,7 @@ def save_checkpoint(
 
     def fill(target: Path) -> None:
         save_weights(target / WEIGHTS, weights)
-        save_weights(target / _OPTIMISER, moments)
+        save_weights(target / _OPTIMIZER, moments)
         if memory:
             save_weights(target / _MEMORY, memory)
         write_json(target / _STATE, {"spent": asdict(position.spent), "cursors": [asdict(cursor) for cursor in position.cursors]})
@@ -84,17 +84,17 @@ def publish_weights(source: Path, target: Path) -> None:
     temporary.replace(target)
 
 
-def load_checkpoint(path: Path, model: Trainable, optimiser: torch.optim.Optimizer) -> Position:
+def load_checkpoint(path: Path, model: Trainable, optimizer: torch.optim.Optimizer) -> Position:
     state = read_json(path / _STATE, "the checkpoint is damaged; delete its folder to go on from an older one, or start afresh")
     weights = read_weights(path / WEIGHTS)
     _load_sharded(model, weights, path / WEIGHTS)
     moments: dict[str, dict[str, Tensor]] = {}
-    for key, value in read_weights(path / _OPTIMISER).items():
+    for key, value in read_weights(path / _OPTIMIZER).items():
         name, _, moment = key.rpartition(".")
         moments.setdefault(name, {})[moment] = value
     for name, parameter in model.named_parameters():
         if name in moments:
-            optimiser.state[parameter] = {moment: _placed(value, parameter) for moment, value in moments[name].items()}
+            optimizer.state[parameter] = {moment: _placed(value, parameter) for moment, value in moments[name].items()}
     if (path / _MEMORY).exists():
         model.memories = own_share(read_weights(path / _MEMORY), next(model.parameters()).device)
     if "cursors" not in state:

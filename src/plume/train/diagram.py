@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from plume.core.batch import Batch
 from plume.core.part import replace
 from plume.data.corpus import Corpus, CorpusKind
-from plume.data.labelled import CodedBlocks
+from plume.data.layouts.labelled import CodedBlocks
 from plume.data.loader import Cursor
 from plume.data.store import build_stores
 from plume.data.train_tokenizer import train_tokenizer

@@ -14,7 +14,7 @@ from torch.distributed.tensor import DTensor, distribute_tensor
 from torch.nn.parallel import DistributedDataParallel
 
 from plume.core.errors import PlumeError
-from plume.model.model import Model
+from plume.model.networks.model import Model
 from plume.model.recipe import Recipe
 from plume.model.trainable import Trainable
 from plume.nn.stack import Sharing, Stack
@@ -31,7 +31,7 @@ class Processes:
         if self.size > 1 and not dist.is_initialized():
             if device.type == "cuda":
                 torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)))
-            timeout = datetime.timedelta(hours=2)  # the first process may be training a tokeniser meanwhile
+            timeout = datetime.timedelta(hours=2)  # the first process may be training a tokenizer meanwhile
             dist.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=timeout)
 
     @property
@@ -71,7 +71,7 @@ class Processes:
 
 
 def reshard(model: nn.Module) -> None:
-    """After a pass that only measures, FSDP's outermost parameters are whole, and not those that the optimiser knows: put them back."""
+    """After a pass that only measures, FSDP's outermost parameters are whole, and not those that the optimizer knows: put them back."""
     for part in model.modules():
         if isinstance(part, FSDPModule):
             part.reshard()

@@ -10,11 +10,11 @@ import torch
 from torch import nn
 
 from plume.core.batch import Batch
-from plume.data.layout import PairLabel
+from plume.data.layouts.layout import PairLabel
 from plume.data.loader import Cursor, Mixture, Reader
 from plume.heads.head import Loss
 from plume.model.kinds import BatchKind
-from plume.model.model import Model
+from plume.model.networks.model import Model
 from plume.objectives._objective import Answers
 from plume.train.distributed import Processes
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from plume.core.errors import PlumeError
 from plume.data.corpus import Corpus, CorpusKind
-from plume.data.layout import PairLabel
-from plume.data.lexicon import Entry, UnitKind, mark_units, read_lexicon, write_lexicon
+from plume.data.layouts.layout import PairLabel
+from plume.data.lexicon import LexiconEntry, UnitKind, mark_units, read_lexicon, write_lexicon
 from plume.data.phrases import lexicon_for
 from plume.data.store import Store, Stores
 from plume.model.checkpoint import LANGUAGES
@@ -26,7 +26,7 @@ PHRASES = "phrases.txt"  # in the run's folder, to look at, to resume with, and 
 
 def find_units(
     recipe: Recipe, stores: Stores, tokenizer: Tokenizer, *, corpus: Corpus, folder: Path, lexicon: str | None
-) -> tuple[list[Entry], str | None]:
+) -> tuple[list[LexiconEntry], str | None]:
     """For recipes that hide phrases (ERNIE): mark them in the stores. Returns the entries and a sentence about them.
 
     They come from the run's own folder where it is resumed, else from the user's lexicon, else they are mined from the corpus.
@@ -56,7 +56,7 @@ def find_units(
     return entries, words
 
 
-def save_units(folder: Path, entries: list[Entry]) -> None:
+def save_units(folder: Path, entries: list[LexiconEntry]) -> None:
     if entries:
         write_lexicon(folder / PHRASES, entries)
 

@@ -31,7 +31,7 @@ from plume.train.device import Precision, autocast
 from plume.train.distributed import Processes
 from plume.train.evaluate import to_device
 from plume.train.metrics import MetricsLog
-from plume.train.optimiser import set_rate
+from plume.train.optimizer import set_rate
 from plume.train.progress import Progress
 from plume.train.settings import RunSettings
 from plume.train.signals import watched_signals
@@ -45,7 +45,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class TrainingPlan:
     """What is trained: the stages of the run, and the weight of each loss in each kind of batch."""
 
     training: Training
@@ -70,10 +70,10 @@ class Loop:
         self,
         *,
         settings: RunSettings,
-        plan: Plan,
+        plan: TrainingPlan,
         model: Trainable,
         wrapped: nn.Module,
-        optimiser: torch.optim.Optimizer,
+        optimizer: torch.optim.Optimizer,
         mixture: Mixture[Any],
         measure: Callable[[Spent], dict[str, float]],
         processes: Processes,
@@ -84,7 +84,7 @@ class Loop:
         enough: Callable[[], bool] = lambda: False,
         publish: bool = True,
     ) -> None:
-        self.settings, self.plan, self.model, self.optimiser = settings, plan, model, optimiser
+        self.settings, self.plan, self.model, self.optimizer = settings, plan, model, optimizer
         self.mixture, self.folder, self.publish, self._take_measure, self._enough = mixture, folder, publish, measure, enough
         self.processes, self.precision, self.progress, self.log = processes, precision, progress, log
         self.device = processes.device
@@ -112,7 +112,7 @@ class Loop:
                     if ended or settings.save_every.progress(_since(position.spent, saved)) >= 1:
                         saved = position.spent
                         self._refuse_divergence(position.spent)
-                        save_checkpoint(self.folder, self.model, self.optimiser, position, write=self.processes.first, publish=self.publish)
+                        save_checkpoint(self.folder, self.model, self.optimizer, position, write=self.processes.first, publish=self.publish)
         return Outcome(position=position, stopped_by=stopping[0] if stopping else None, held_out=held_out)
 
     def _steps(self, position: Position, active: list[int]) -> Iterator[Step]:
@@ -136,19 +136,19 @@ class Loop:
         self._seed(_step_seed(self.settings.seed, spent.steps, self.processes.rank))
         progress = self.settings.budget.progress(spent)
         rate = self.training.peak * self.training.schedule.factor(progress)
-        set_rate(self.optimiser, rate, progress)
+        set_rate(self.optimizer, rate, progress)
         counts, tokens, flops, clock = self._exchange(step.batches, spent, caught, stopping)
         scale = {
             name: torch.tensor(self.plan.weights[step.kind][name] * self.processes.size / max(n, 1.0), device=self.device)
             for name, n in counts.items()
         }
         sums = self._gradients(step.batches, scale)
-        self.scaler.unscale_(self.optimiser)
+        self.scaler.unscale_(self.optimizer)
         limit = self.training.clip or float("inf")
         norm = nn.utils.clip_grad_norm_(self._parameters, limit)
-        self.scaler.step(self.optimiser)
+        self.scaler.step(self.optimizer)
         self.scaler.update()
-        self.optimiser.zero_grad(set_to_none=True)
+        self.optimizer.zero_grad(set_to_none=True)
         # The first process's clock is everyone's: they must agree on when to measure, save and stop.
         seconds = self.processes.sum([clock + time.perf_counter() - began if self.processes.first else 0.0])[0]
         spent = Spent(steps=spent.steps + 1, tokens=spent.tokens + tokens, flops=spent.flops + flops, seconds=seconds)

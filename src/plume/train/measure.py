@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plume.core.seeds import Draws
-from plume.data.layout import PairLabel
+from plume.data.layouts.layout import PairLabel
 from plume.data.loader import Reader
 from plume.model.kinds import BatchKind
 from plume.noise.corrupt import Mask
@@ -25,7 +25,7 @@ _PAIRS = {  # the share of rows whose label is not 0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Figure:
+class PaperFigure:
     name: str
     measured: float
     paper: float | None = None
@@ -46,23 +46,23 @@ class _Sums:
     labelled: int = 0  # rows whose label is not 0
 
 
-def measure_noise(kind: BatchKind, reader: Reader) -> list[Figure]:
+def measure_noise(kind: BatchKind, reader: Reader) -> list[PaperFigure]:
     """Shares over the first batches of epoch 0, as training sees them."""
     sums = _summed(kind.noise, reader)
     figures = [
-        Figure(name=f"{kind.name}: tokens a row", measured=sums.tokens / max(sums.rows, 1)),
-        Figure(name="padding", measured=1 - sums.tokens / max(sums.cells, 1)),
-        Figure(name="predictions a row", measured=sums.asked / max(sums.rows, 1)),
+        PaperFigure(name=f"{kind.name}: tokens a row", measured=sums.tokens / max(sums.rows, 1)),
+        PaperFigure(name="padding", measured=1 - sums.tokens / max(sums.cells, 1)),
+        PaperFigure(name="predictions a row", measured=sums.asked / max(sums.rows, 1)),
     ]
     if sums.source:
-        figures.append(Figure(name="tokens a row that the encoder reads", measured=sums.source / max(sums.rows, 1)))
+        figures.append(PaperFigure(name="tokens a row that the encoder reads", measured=sums.source / max(sums.rows, 1)))
     if sums.selected:
         figures += _selection(kind.noise.select, sums)
     if isinstance(kind.noise.corrupt, Mask) and isinstance(kind.noise.target, InPlace):
         figures += _masking(kind.noise.corrupt, sums)
     if kind.layout.label in _PAIRS and any(objective.answers is Answers.LAYOUT for objective in kind.objectives):
         paper, note = _PAIRS[kind.layout.label]
-        figures.append(Figure(name=f"pairs {kind.layout.label}", measured=sums.labelled / max(sums.rows, 1), paper=paper, note=note))
+        figures.append(PaperFigure(name=f"pairs {kind.layout.label}", measured=sums.labelled / max(sums.rows, 1), paper=paper, note=note))
     return figures
 
 
@@ -88,22 +88,22 @@ def _summed(noise: Noise, reader: Reader) -> _Sums:
     return sums
 
 
-def _selection(select: Select, sums: _Sums) -> list[Figure]:
+def _selection(select: Select, sums: _Sums) -> list[PaperFigure]:
     note = ""
     if isinstance(select, Tokens) and select.replacement:
         note = "positions are drawn with replacement, so the distinct ones are fewer"
     elif isinstance(select, NGrams):
         note = "whole words that would exceed the row's share are passed over"
-    found = [Figure(name="tokens selected", measured=sums.selected / sums.tokens, paper=select.share or None, note=note)]
+    found = [PaperFigure(name="tokens selected", measured=sums.selected / sums.tokens, paper=select.share or None, note=note)]
     if sums.units < sums.selected:
-        found.append(Figure(name="tokens a selected unit", measured=sums.selected / max(sums.units, 1)))
+        found.append(PaperFigure(name="tokens a selected unit", measured=sums.selected / max(sums.units, 1)))
     return found
 
 
-def _masking(corrupt: Mask, sums: _Sums) -> list[Figure]:
+def _masking(corrupt: Mask, sums: _Sums) -> list[PaperFigure]:
     asked = max(sums.asked, 1)
     return [
-        Figure(name="of those: mask token", measured=sums.masked / asked, paper=corrupt.mask),
-        Figure(name="of those: random token", measured=(sums.asked - sums.masked - sums.kept) / asked, paper=corrupt.random),
-        Figure(name="of those: unchanged", measured=sums.kept / asked, paper=1 - corrupt.mask - corrupt.random),
+        PaperFigure(name="of those: mask token", measured=sums.masked / asked, paper=corrupt.mask),
+        PaperFigure(name="of those: random token", measured=(sums.asked - sums.masked - sums.kept) / asked, paper=corrupt.random),
+        PaperFigure(name="of those: unchanged", measured=sums.kept / asked, paper=1 - corrupt.mask - corrupt.random),
     ]

@@ -17,13 +17,13 @@ from plume.core.errors import PlumeError
 from plume.core.files import make_folder, read_json, removed_if_refused, write_json
 from plume.data.collate import Collator
 from plume.data.corpus import Corpus
-from plume.data.labelled import CodedBlocks
+from plume.data.layouts.labelled import CodedBlocks
 from plume.data.loader import Mixture, Reader
 from plume.data.store import Store, Stores
 from plume.data.train_tokenizer import corpus_tokenizer
 from plume.model.checkpoint import TOKENIZER, load_model, save_languages, save_recipe
 from plume.model.kinds import BatchKind
-from plume.model.model import Model
+from plume.model.networks.model import Model
 from plume.model.recipe import Recipe
 from plume.nn.stack import Stack
 from plume.noise.rows import Alphabet
@@ -39,10 +39,10 @@ from plume.train.device import choose_device, choose_precision
 from plume.train.distributed import Processes, some_unused
 from plume.train.evaluate import evaluate, label_shares
 from plume.train.fitting import find_languages, find_units, number_languages, refuse_misfit, save_units
-from plume.train.loop import Loop, Outcome, Plan
+from plume.train.loop import Loop, Outcome, TrainingPlan
 from plume.train.measure import measure_noise
 from plume.train.metrics import MetricsLog
-from plume.train.optimiser import make_optimiser
+from plume.train.optimizer import make_optimizer
 from plume.train.progress import Progress
 from plume.train.settings import Settings, save_settings
 from plume.train.stores import read_stores
@@ -106,7 +106,7 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
             part.checkpointing = settings.recompute
     precision = choose_precision(settings.precision, processes.device)
     wrapped = processes.wrap(model, shard=settings.shard, some_unused=some_unused(recipe))
-    optimiser = make_optimiser(model, recipe.training)
+    optimizer = make_optimizer(model, recipe.training)
     fingerprint = {name: stores.info[name] for name in ("corpus", "tokenizer")}
     if not fresh and (folder / DATA).exists() and read_json(folder / DATA, "what the run was fed") != fingerprint:
         raise PlumeError(
@@ -124,9 +124,9 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
             shutil.rmtree(unfinished, ignore_errors=True)
     processes.wait()
     found = [] if fresh else checkpoints(folder)
-    position = load_checkpoint(found[-1], model, optimiser) if found else Position(cursors=mixture.start())
+    position = load_checkpoint(found[-1], model, optimizer) if found else Position(cursors=mixture.start())
     if not found:
-        save_checkpoint(folder, model, optimiser, position, write=processes.first)
+        save_checkpoint(folder, model, optimizer, position, write=processes.first)
 
     log = MetricsLog(folder, resumed_at=position.spent.steps, tensorboard=settings.tensorboard) if processes.first else None
     entropy = stores.unigram_entropy
@@ -141,7 +141,7 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
             return evaluate(model, held_out, wrapped=wrapped, device=processes.device, processes=processes, shares=shares)
 
         loop = Loop(
-            settings=settings, plan=plan_of(recipe), model=model, wrapped=wrapped, optimiser=optimiser, mixture=mixture,
+            settings=settings, plan=plan_of(recipe), model=model, wrapped=wrapped, optimizer=optimizer, mixture=mixture,
             measure=lambda _: measure(),
             processes=processes, precision=precision, folder=folder, progress=progress, log=log,
         )  # fmt: skip
@@ -162,10 +162,10 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
     return Finished(folder=folder, outcome=outcome, entropy=entropy, trivial=trivial)
 
 
-def plan_of(recipe: Recipe) -> Plan:
+def plan_of(recipe: Recipe) -> TrainingPlan:
     weights = [{objective.name: kind.scale(objective) for objective in kind.objectives} for kind in recipe.kinds]
     during = [kind.during for kind in recipe.kinds]
-    return Plan(training=recipe.training, weights=weights, during=during, readings=recipe.readings)
+    return TrainingPlan(training=recipe.training, weights=weights, during=during, readings=recipe.readings)
 
 
 def trivial_losses(recipe: Recipe, entropy: float) -> dict[str, float]:
@@ -263,7 +263,7 @@ def _tokenizer(settings: Settings, folder: Path, corpus: Corpus, processes: Proc
         return Tokenizer.load(Path(given), format=form)
     if processes.first:
         console = Console(stderr=True, quiet=quiet)
-        with console.status(f"training a {type(settings.recipe.tokenizer).__name__} tokeniser …"):
+        with console.status(f"training a {type(settings.recipe.tokenizer).__name__} tokenizer …"):
             coded = any(isinstance(kind.layout, CodedBlocks) for kind in settings.recipe.kinds)
             trained = corpus_tokenizer(corpus, settings.recipe.tokenizer, form, codes=corpus.labels() if coded else ())
         if processes.size > 1:

@@ -14,7 +14,7 @@ from plume.recipes import _catalog as catalog
 from plume.train.allocator import keep_freed_memory
 from plume.train.budget import Budget
 from plume.train.evaluate import to_device
-from plume.train.optimiser import make_optimiser
+from plume.train.optimizer import make_optimizer
 
 SIZES = ("tiny", "mini", "small", "base")
 _MEASURED = ("tiny", "mini", "small")  # the larger are worked out from the FLOP/s of the last
@@ -23,7 +23,7 @@ _MANY_PASSES = 40  # over the same text: beyond this more time brings little (ar
 
 
 @dataclass(frozen=True, kw_only=True)
-class Speed:
+class TrainingSpeed:
     size: str
     parameters: int  # outside the embeddings
     tokens_a_second: float
@@ -38,10 +38,10 @@ class Advice:
     enough_text: bool
 
 
-def measure_speeds(*, family: str = "bert", seconds: float = 1.0) -> list[Speed]:
+def measure_speeds(*, family: str = "bert", seconds: float = 1.0) -> list[TrainingSpeed]:
     """Tokens/s of each size on this machine; `seconds` of steps for each size that is measured."""
     keep_freed_memory()
-    speeds: list[Speed] = []
+    speeds: list[TrainingSpeed] = []
     flops_a_second = 0.0
     for size in SIZES:
         recipe = catalog.recipe(f"{family}/{size}")
@@ -55,7 +55,7 @@ def measure_speeds(*, family: str = "bert", seconds: float = 1.0) -> list[Speed]
             flops_a_second = shape.flops(batch) / step_seconds
         else:
             step_seconds = shape.flops(batch) / flops_a_second
-        speeds.append(Speed(size=size, parameters=parameters, tokens_a_second=batch.tokens.size / step_seconds))
+        speeds.append(TrainingSpeed(size=size, parameters=parameters, tokens_a_second=batch.tokens.size / step_seconds))
     return speeds
 
 
@@ -70,20 +70,20 @@ def _batch(rows: int, length: int) -> Batch:
 
 def _step_seconds(model, batch: Batch, seconds: float) -> float:  # type: ignore[no-untyped-def]
     model.initialise(0)
-    optimiser = make_optimiser(model, model.recipe.training)
+    optimizer = make_optimizer(model, model.recipe.training)
     moved = to_device(batch, torch.device("cpu"))
     times: list[float] = []
     while len(times) < 3 or sum(times) < seconds:
         started = time.perf_counter()
         loss, _ = model(moved, {"masked_lm": torch.tensor(1.0 / len(batch.labels["masked_lm"].value))})
         loss.backward()
-        optimiser.step()
-        optimiser.zero_grad(set_to_none=True)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
         times.append(time.perf_counter() - started)
     return float(np.median(times[1:]))
 
 
-def advise(speeds: list[Speed], *, corpus_tokens: int, budgets: tuple[str, ...] = ("10m", "1h", "8h", "3d")) -> list[Advice]:
+def advise(speeds: list[TrainingSpeed], *, corpus_tokens: int, budgets: tuple[str, ...] = ("10m", "1h", "8h", "3d")) -> list[Advice]:
     """For each budget the largest size that still sees enough tokens."""
     found = []
     for budget in budgets:

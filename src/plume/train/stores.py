@@ -14,7 +14,7 @@ from plume.text.words import Words
 
 
 def read_stores(corpus: Corpus, tokenizer: Tokenizer, *, words: Words, quiet: bool) -> Stores:
-    columns = (TextColumn("tokenising"), BarColumn(), TaskProgressColumn())
+    columns = (TextColumn("tokenizing"), BarColumn(), TaskProgressColumn())
     console = Console(stderr=True, quiet=quiet)
     with Progress(*columns, console=console, disable=quiet or not sys.stderr.isatty(), transient=True) as bar:
         task = bar.add_task("", total=corpus.census().characters)

@@ -10,7 +10,7 @@ from plume._version import __version__
 from plume.core.files import write_text
 from plume.core.part import describe, differences
 from plume.recipes import _catalog as catalog
-from plume.static.recipe import Measured
+from plume.static.recipe import HeldOutLoss
 from plume.static.text import Vocabulary
 from plume.train.budget import Spent
 from plume.train.card import CARD, sparkline, table
@@ -20,7 +20,7 @@ from plume.train.settings import WordSettings
 
 
 def write_word_card(
-    folder: Path, *, settings: WordSettings, spent: Spent, measured: Measured, vocabulary: Vocabulary, words: int, stopped_by: str | None
+    folder: Path, *, settings: WordSettings, spent: Spent, measured: HeldOutLoss, vocabulary: Vocabulary, words: int, stopped_by: str | None
 ) -> None:
     recipe = settings.recipe
     curves = [line["held_out/loss"] for line in read_metrics(folder) if "held_out/loss" in line]

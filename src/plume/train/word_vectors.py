@@ -19,7 +19,7 @@ from plume.data.corpus import Corpus
 from plume.data.train_tokenizer import corpus_tokenizer
 from plume.static.model import TOKENIZER, read_arrays, save_model, write_arrays
 from plume.static.reading import WORDS, join_phrases, read_text, read_vocabulary, without_rare
-from plume.static.recipe import NOT_MEASURED, Measured, Trainer
+from plume.static.recipe import NOT_MEASURED, HeldOutLoss, Trainer
 from plume.static.text import Vocabulary, WordText
 from plume.text.tokenizer import Tokenizer
 from plume.text.word_level import WordLevel
@@ -42,7 +42,7 @@ _ALL_WORDS = 1 << 31
 
 
 @dataclass(frozen=True, kw_only=True)
-class Standing:
+class WordRunState:
     """Where a run is: `pieces` of the text are done, over all epochs, of so many an epoch."""
 
     pieces: int = 0
@@ -54,7 +54,7 @@ class Standing:
 class FinishedVectors:
     folder: Path
     spent: Spent
-    measured: Measured
+    measured: HeldOutLoss
     stopped_by: str | None
 
 
@@ -127,7 +127,7 @@ class _Run:
         self.settings, self.folder, self.tokenizer, self.quiet = settings, folder, tokenizer, quiet
         self.vocabulary, self.text, self.held_out = vocabulary, text, held_out
         self.trainer: Trainer = settings.recipe.trainer(vocabulary, seed=settings.seed, threads=settings.threads)
-        self.measured: Measured | None = None
+        self.measured: HeldOutLoss | None = None
 
     def go(self, *, entropy: float) -> FinishedVectors:
         recipe, trainer = self.settings.recipe, self.trainer
@@ -163,7 +163,7 @@ class _Run:
         )  # fmt: skip
         return FinishedVectors(folder=self.folder, spent=standing.spent, measured=measured, stopped_by=stopped_by)
 
-    def _train(self, standing: Standing, budget: Budget, progress: Progress, log: MetricsLog) -> tuple[Standing, str | None]:
+    def _train(self, standing: WordRunState, budget: Budget, progress: Progress, log: MetricsLog) -> tuple[WordRunState, str | None]:
         """Piece by piece; after each the run may be measured, saved or stopped."""
         total = self.settings.recipe.epochs * self.trainer.pieces
         saved = standing.spent
@@ -190,7 +190,7 @@ class _Run:
             self._publish()
         return standing, caught[0] if caught else None
 
-    def _piece(self, standing: Standing, budget: Budget, total: int) -> tuple[Standing, float]:
+    def _piece(self, standing: WordRunState, budget: Budget, total: int) -> tuple[WordRunState, float]:
         epoch, piece = divmod(standing.pieces, self.trainer.pieces)
         before = self._share(standing, budget, total)
         # A time budget does not know how far the piece will bring it: as far as the one before did.
@@ -202,7 +202,7 @@ class _Run:
             tokens=standing.spent.tokens + done.words,
             seconds=standing.spent.seconds + time.perf_counter() - started,
         )
-        return Standing(pieces=standing.pieces + 1, an_epoch=self.trainer.pieces, spent=spent), done.loss / max(done.count, 1)
+        return WordRunState(pieces=standing.pieces + 1, an_epoch=self.trainer.pieces, spent=spent), done.loss / max(done.count, 1)
 
     def _least_pieces(self) -> int:
         """An epoch's, so that a budget is kept to one hundredth: a run ends between two pieces."""
@@ -212,18 +212,18 @@ class _Run:
         words = budget.amount if budget.unit == "tokens" else budget.amount * _FASTEST
         return math.ceil(len(self.text.ids) / max(words / 100, 1.0))
 
-    def _share(self, standing: Standing, budget: Budget, total: int) -> float:
+    def _share(self, standing: WordRunState, budget: Budget, total: int) -> float:
         """Of the run that is done: of its budget where there is one, else of its epochs."""
         return budget.progress(standing.spent) if self.settings.budget else standing.pieces / total
 
-    def _measure(self, standing: Standing, progress: Progress, log: MetricsLog) -> None:
+    def _measure(self, standing: WordRunState, progress: Progress, log: MetricsLog) -> None:
         self.measured = self.trainer.loss(self.held_out)
         if math.isnan(self.measured.loss):
             return
         progress.measured(standing.spent, {"loss": self.measured.loss, "loss/guessing": self.measured.baseline})
         log.write(step=standing.pieces, tokens=standing.spent.tokens, **{"held_out/loss": self.measured.loss})
 
-    def _save(self, standing: Standing) -> None:
+    def _save(self, standing: WordRunState) -> None:
         def fill(target: Path) -> None:
             write_arrays(target / _ARRAYS, self.trainer.arrays)
             write_json(target / _STATE, {"pieces": standing.pieces, "an_epoch": standing.an_epoch, "spent": asdict(standing.spent)})
@@ -237,14 +237,14 @@ class _Run:
                 shutil.rmtree(path, ignore_errors=True)
         self._publish()
 
-    def _standing(self) -> Standing:
+    def _standing(self) -> WordRunState:
         found = _checkpoints(self.folder)
         if not found:
-            return Standing()
+            return WordRunState()
         advice = "the checkpoint is damaged; delete its folder to begin anew"
         state = read_json(found[-1] / _STATE, advice)
         try:
-            return Standing(pieces=int(state["pieces"]), an_epoch=int(state["an_epoch"]), spent=Spent(**state["spent"]))
+            return WordRunState(pieces=int(state["pieces"]), an_epoch=int(state["an_epoch"]), spent=Spent(**state["spent"]))
         except (KeyError, TypeError, ValueError):
             raise PlumeError(f"{found[-1] / _STATE} does not say where the run stood: {advice}.") from None
 

@@ -12,7 +12,7 @@ from plume.core.errors import PlumeError
 from plume.data.documents import suffix
 from plume.readers.example import Example, Reading
 from plume.readers.plain_lines import read_plain_lines
-from plume.readers.table_choice import Answer as Label
+from plume.readers.table_choice import AnswerKind
 from plume.readers.table_layout import find_layout
 from plume.readers.tables import read_table
 from plume.tuning.task import DirectTask, Prediction, Task
@@ -20,7 +20,7 @@ from plume.tuning.tuned import TunedModel
 
 CHUNK = 2048  # examples: enough that rows of like length find each other
 CHARACTERS = 1_000_000  # of a chunk's texts, where they are long
-Answer = Callable[[list[Example]], tuple[list[Prediction], Counter[str]]]
+Answerer = Callable[[list[Example]], tuple[list[Prediction], Counter[str]]]
 _TABLES = (".tsv", ".csv", ".jsonl", ".json")
 START_ANEW = "Start anew with --overwrite, or with another --out."
 _OTHER_INPUT = f"the input has changed, or is another. {START_ANEW}"
@@ -33,7 +33,7 @@ class Asked:
     paths: Sequence[Path]
     reading: Reading
     examples: Iterator[Example]
-    answer: Answer
+    answer: Answerer
     notes: Counter[str] = field(default_factory=Counter)  # what was lost on the way: texts that had to be cut …
 
     def account(self) -> list[str]:
@@ -42,7 +42,7 @@ class Asked:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Written:
+class WrittenLines:
     """What an output file holds already, in whole lines."""
 
     count: int = 0
@@ -57,7 +57,7 @@ def ask(tuned: TunedModel, task: Task, paths: Sequence[Path], *, language: str |
     return Asked(paths=paths, reading=reading, examples=examples, answer=lambda chunk: tuned.answers(task, chunk))
 
 
-def ask_texts(paths: Sequence[Path], answer: Answer, *, column: str | None = None) -> Asked:
+def ask_texts(paths: Sequence[Path], answer: Answerer, *, column: str | None = None) -> Asked:
     """About the texts of a table, or of plain lines."""
     if len(paths) > 1:
         raise PlumeError(f"One file is read, not {len(paths)}: {', '.join(map(str, paths))}.")
@@ -65,11 +65,11 @@ def ask_texts(paths: Sequence[Path], answer: Answer, *, column: str | None = Non
     if column is None and suffix(paths[0]) not in _TABLES:
         return Asked(paths=paths, reading=reading, examples=read_plain_lines(paths[0], reading), answer=answer)
     layout = find_layout(paths, texts=1, answer=None, text_columns=() if column is None else (column,))
-    examples = read_table(paths, layout, reading, answer=Label.LABEL, labelled=False)
+    examples = read_table(paths, layout, reading, answer=AnswerKind.LABEL, labelled=False)
     return Asked(paths=paths, reading=reading, examples=examples, answer=answer)
 
 
-def directly(model: Any, task: DirectTask, **options: Any) -> Answer:
+def directly(model: Any, task: DirectTask, **options: Any) -> Answerer:
     """A model that was not tuned for it."""
 
     def answer(examples: list[Example]) -> tuple[list[Prediction], Counter[str]]:
@@ -79,7 +79,7 @@ def directly(model: Any, task: DirectTask, **options: Any) -> Answer:
     return answer
 
 
-def answers(asked: Asked, *, before: Written = Written(), chunk: int = CHUNK) -> Iterator[list[dict[str, Any]]]:
+def answers(asked: Asked, *, before: WrittenLines = WrittenLines(), chunk: int = CHUNK) -> Iterator[list[dict[str, Any]]]:
     """Records to be written, a chunk at a time. Chunks that are written already are read and passed over.
 
     The chunks are those of an uninterrupted run, and one that was half written is answered anew as a whole: the last digits of a score
@@ -134,7 +134,7 @@ def with_texts(example: Example, prediction: Prediction) -> Prediction:
     return {"source" if "text" in prediction else "text": example.texts[0]} | prediction
 
 
-def _require_same(example: Example, before: Written, file: Path) -> None:
+def _require_same(example: Example, before: WrittenLines, file: Path) -> None:
     found = {name: value for name, value in before.last.items() if name in ("line", "number", "id", "text", "texts", "source")}
     if "source" in found:
         found["text"] = found.pop("source")

@@ -14,7 +14,7 @@ from plume.metrics.scores import ERRORS, HUNDREDS
 from plume.model.checkpoint import save_weights, state_of
 from plume.train.budget import Spent
 from plume.train.metrics import read_metrics
-from plume.tuning.preparing import Prepared
+from plume.tuning.preparing import PreparedTask
 from plume.tuning.settings import TuneSettings
 from plume.tuning.task import Task
 from plume.tuning.tuned import TunedModel
@@ -26,7 +26,7 @@ _REHEARSED = 8  # dev examples that are measured before a run begins
 class Best:
     """Keeps the weights that measured best, and says when no better ones come."""
 
-    def __init__(self, tuned: TunedModel, prepared: Sequence[Prepared], settings: TuneSettings, folder: Path, *, write: bool) -> None:
+    def __init__(self, tuned: TunedModel, prepared: Sequence[PreparedTask], settings: TuneSettings, folder: Path, *, write: bool) -> None:
         self.tuned, self.prepared, self.settings, self.folder, self.write = tuned, prepared, settings, folder, write
         self.history: list[float] = []
 

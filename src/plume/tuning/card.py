@@ -13,7 +13,7 @@ from plume.core.files import write_text
 from plume.core.part import describe
 from plume.train.card import CARD, sparkline, table, versions
 from plume.train.loop import Outcome
-from plume.tuning.preparing import Prepared
+from plume.tuning.preparing import PreparedTask
 from plume.tuning.settings import TuneSettings
 
 
@@ -21,7 +21,7 @@ def write_card(
     folder: Path,
     *,
     settings: TuneSettings,
-    prepared: Sequence[Prepared],
+    prepared: Sequence[PreparedTask],
     outcome: Outcome,
     best: Mapping[str, Any],
     lost: Sequence[Mapping[str, int]],
@@ -65,7 +65,7 @@ def _ended(outcome: Outcome, settings: TuneSettings) -> str:
     return "as planned" if done else f"early: {settings.patience} measurements without a better one"
 
 
-def _data(one: Prepared, lost: Mapping[str, int]) -> str:
+def _data(one: PreparedTask, lost: Mapping[str, int]) -> str:
     lines = [f"- {line}" for reading in one.readings for line in reading.lines()] + [f"- {note}" for note in one.notes]
     lines.append(f"- trained on {len(one.train):,}, measured on {len(one.dev):,}")
     lines += [f"- in training {count:,} {what}" for what, count in lost.items() if count]

@@ -14,12 +14,12 @@ from plume.core.part import Part, part_from_json
 from plume.model.checkpoint import TOKENIZER, read_recipe, save_languages, save_recipe, tell_languages
 from plume.static import model as word_models
 from plume.static.reading import WORDS
-from plume.static.vectors import NGrams, WordVectors
+from plume.static.vectors import CharacterNGrams, WordVectors
 from plume.text.tokenizer import Tokenizer
-from plume.tuning.adaptation import Adaptation
-from plume.tuning.network import Body
+from plume.tuning.adapting.adaptation import Adaptation
+from plume.tuning.adapting.network import Body
+from plume.tuning.adapting.word_body import WordBody
 from plume.tuning.task import Task
-from plume.tuning.word_body import WordBody
 
 TASK = "task.json"
 
@@ -79,7 +79,7 @@ def _word_body(folder: Path, state: dict[str, Tensor]) -> tuple[WordBody, Tokeni
     ngrams = (
         None
         if grams is None
-        else NGrams(matrix=grams.numpy(), shortest=getattr(recipe, "shortest", 0), longest=getattr(recipe, "longest", 0))
+        else CharacterNGrams(matrix=grams.numpy(), shortest=getattr(recipe, "shortest", 0), longest=getattr(recipe, "longest", 0))
     )
     words = word_models.read_words(folder / word_models.VOCABULARY)
     vectors = WordVectors(words=words.words, counts=words.counts, matrix=state["body.table.weight"][1:].numpy(), ngrams=ngrams)

@@ -19,18 +19,18 @@ from plume.heads.sentence_classification import Choice, MultiLabelClassification
 from plume.heads.token_labelling import TokenLabelling
 from plume.hf.export import export
 from plume.hf.importing import Imported, check_free, read_folder
-from plume.hf.task_export import Tuned, export_task
+from plume.hf.task_export import TaskExport, export_task
 from plume.hf.task_heads import labels_of
 from plume.model.checkpoint import load_weights, state_of
-from plume.model.model import Model
+from plume.model.networks.model import Model
 from plume.nn.low_rank import merge_low_rank
 from plume.text.tokenizer import Tokenizer
 from plume.text.tokenizers import finish
-from plume.tuning.adaptation import DROPOUT, Adaptation, Mode
+from plume.tuning.adapting.adaptation import DROPOUT, Adaptation, Mode
 from plume.tuning.declared import Declared
 from plume.tuning.task import Task
 from plume.tuning.tuned import TunedModel, assemble, reading_order
-from plume.tuning.written import WrittenTask
+from plume.tuning.writing.written import WrittenTask
 
 _KINDS: dict[type[Head], str] = {
     SentenceClassification: "classification",
@@ -52,7 +52,7 @@ def import_tuned(folder: Path, out: Path) -> TunedModel:
     recipe, task = imported.model.recipe, tuned.task()
     if tuned.coder().single != recipe.format.single and not _ends(tuned):
         imported.notes.append(
-            f"Its tokeniser leaves texts as they are; here they end with {recipe.format.separator}, as in GPT §3.3: scores of a text differ "
+            f"Its tokenizer leaves texts as they are; here they end with {recipe.format.separator}, as in GPT §3.3: scores of a text differ "
             "from those in transformers unless it is given the same tokens. Tune it further to be sure."
         )
     card = [
@@ -72,7 +72,7 @@ def import_tuned(folder: Path, out: Path) -> TunedModel:
 
 
 def _ends(tuned: TunedModel) -> bool:
-    """Does the tokeniser's own wrapping end a text as the task does?"""
+    """Does the tokenizer's own wrapping end a text as the task does?"""
     encoded: list[int] = tuned.tokenizer.backend.encode("a").ids
     return encoded[-1:] == [tuned.tokenizer.separator]
 
@@ -136,7 +136,7 @@ def export_tuned(tuned: TunedModel, out: Path, *, task: str | None = None) -> st
         )
     own = f"heads.{chosen.called}."
     return export_task(
-        Tuned(
+        TaskExport(
             recipe=body.recipe,
             body=state_of(body),
             part=part,
@@ -149,7 +149,7 @@ def export_tuned(tuned: TunedModel, out: Path, *, task: str | None = None) -> st
 
 
 def _framed(tuned: TunedModel) -> Tokenizer:
-    """The tokeniser, made to wrap texts as the task does: GPT's own leaves them alone, and a task ends them (§3.3)."""
+    """The tokenizer, made to wrap texts as the task does: GPT's own leaves them alone, and a task ends them (§3.3)."""
     tokenizer, coder = tuned.tokenizer, tuned.coder()
     if coder.single == tokenizer.format.single:
         return tokenizer

@@ -16,7 +16,7 @@ from plume.core.errors import PlumeError
 from plume.core.part import replace
 from plume.train.budget import Budget
 from plume.train.device import Precision
-from plume.tuning.adaptation import Adaptation, Mode
+from plume.tuning.adapting.adaptation import Adaptation, Mode
 from plume.tuning.settings import TaskData, Wishes
 from plume.tuning.task import Columns, DirectTask, Task
 from plume.tuning.tune import Tuned, start

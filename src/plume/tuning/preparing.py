@@ -10,15 +10,15 @@ import numpy as np
 
 from plume.core.errors import PlumeError
 from plume.readers.example import Example, Reading
+from plume.tuning.rows.spoken import with_language
 from plume.tuning.settings import TaskData
-from plume.tuning.spoken import with_language
 from plume.tuning.task import Columns, Task
 
 _HELD_OUT = 1000  # examples at most, where no dev file is given
 
 
 @dataclass(frozen=True, kw_only=True)
-class Prepared:
+class PreparedTask:
     """One task's examples, read and laid out."""
 
     task: Task
@@ -29,7 +29,9 @@ class Prepared:
     dev_file: Path
 
 
-def prepare(data: TaskData, columns: Columns = Columns(), *, seed: int = 0, known: bool = False, language: str | None = None) -> Prepared:
+def prepare(
+    data: TaskData, columns: Columns = Columns(), *, seed: int = 0, known: bool = False, language: str | None = None
+) -> PreparedTask:
     """Read a task's files; its labels and the files' layout are learned on the way, unless they are `known` from a run before.
 
     `language` is that of all texts, if it was said.
@@ -51,7 +53,7 @@ def prepare(data: TaskData, columns: Columns = Columns(), *, seed: int = 0, know
         )
     if note := task.balance(train):
         notes.append(note)
-    return Prepared(task=task, train=train, dev=dev, readings=readings, notes=notes, dev_file=(dev_paths or train_paths)[0])
+    return PreparedTask(task=task, train=train, dev=dev, readings=readings, notes=notes, dev_file=(dev_paths or train_paths)[0])
 
 
 def _read(task: Task, paths: list[Path], reading: Reading, language: str | None) -> list[Example]:

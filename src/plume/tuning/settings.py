@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from plume.core.errors import PlumeError
 from plume.core.part import Part, replace
-from plume.model.model import Model
+from plume.model.networks.model import Model
 from plume.model.recipe import Recipe, Training
 from plume.model.schedule import Linear
 from plume.train.settings import RunSettings
-from plume.tuning.adaptation import DROPOUT, Adaptation, Mode
-from plume.tuning.network import Body
+from plume.tuning.adapting.adaptation import DROPOUT, Adaptation, Mode
+from plume.tuning.adapting.network import Body
+from plume.tuning.adapting.word_body import WordBody
 from plume.tuning.task import Task
-from plume.tuning.word_body import WordBody
 
 _BASE_RATE, _BASE_WIDTH = 5e-5, 768  # BERT §A.3's largest rate that is safe, at its width; narrower networks take larger steps
 _LONGEST = 512  # tokens of a row, where nothing in the model sets a limit

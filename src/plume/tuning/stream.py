@@ -15,7 +15,7 @@ from typing import Any
 
 from plume.core.errors import PlumeError
 from plume.core.files import clear_disk_errors
-from plume.tuning.asking import CHUNK, START_ANEW, Asked, Written, answers
+from plume.tuning.asking import CHUNK, START_ANEW, Asked, WrittenLines, answers
 from plume.tuning.stream_bar import StreamBar
 
 
@@ -39,7 +39,7 @@ def write_answers(
     Ctrl-C and SIGTERM drop the chunk under way, and `resume` begins with it again; so the file ends up as if nothing had happened.
     """
     _require_free(out, asked.paths, resume=resume, overwrite=overwrite)
-    before = whole_lines(out) if resume and out.exists() else Written()
+    before = whole_lines(out) if resume and out.exists() else WrittenLines()
     count, size, stopped = before.count, before.size, None
     with StreamBar(asked.paths, quiet=quiet) as bar:
         try:
@@ -67,7 +67,7 @@ def json_line(record: Mapping[str, Any]) -> str:
     return line
 
 
-def whole_lines(out: Path) -> Written:
+def whole_lines(out: Path) -> WrittenLines:
     """What a run left behind. Half a line at the end, which a kill can leave, does not count."""
     count, size, last = 0, 0, b"{}"
     with clear_disk_errors(out), out.open("rb") as handle:
@@ -80,7 +80,7 @@ def whole_lines(out: Path) -> Written:
         record = None
     if not isinstance(record, dict):
         raise PlumeError(f"{out}, line {count}: no JSON object, so this is not what 'plume predict' wrote. {START_ANEW}")
-    return Written(count=count, size=size, last=record)
+    return WrittenLines(count=count, size=size, last=record)
 
 
 def _append(out: Path, records: Sequence[Mapping[str, Any]], *, at: int) -> int:

@@ -13,8 +13,8 @@ from plume.core.part import Part
 from plume.heads.head import Head, HeadModule
 from plume.heads.sentence_classification import SentenceClassification
 from plume.readers.example import Example, Reading
-from plume.tuning.questions import Floats, Questions
-from plume.tuning.rows import Coder
+from plume.tuning.rows.questions import Floats, Questions
+from plume.tuning.rows.rows import Coder
 
 Prediction = dict[str, Any]  # as it is written to a JSON line
 

@@ -22,23 +22,23 @@ from plume.train.budget import Budget
 from plume.train.checkpoint import Position, checkpoints, load_checkpoint, publish_weights
 from plume.train.device import choose_device, choose_precision
 from plume.train.distributed import Processes
-from plume.train.loop import Loop, Outcome, Plan
+from plume.train.loop import Loop, Outcome, TrainingPlan
 from plume.train.metrics import METRICS, MetricsLog
-from plume.train.optimiser import make_optimiser
+from plume.train.optimizer import make_optimizer
 from plume.train.pretrain import DATA
 from plume.train.progress import Progress
 from plume.train.settings import RUN, save_settings
-from plume.tuning.adaptation import Adaptation, Mode
+from plume.tuning.adapting.adaptation import Adaptation, Mode
+from plume.tuning.adapting.bodies import read_body, read_model
 from plume.tuning.best import BEST, BEST_SCORE, Best
-from plume.tuning.bodies import read_body, read_model
-from plume.tuning.by_text import approach
 from plume.tuning.card import write_card
 from plume.tuning.declared import Declared, save_declaration
-from plume.tuning.preparing import Prepared, prepare
-from plume.tuning.questions import QuestionReader, Questions
+from plume.tuning.preparing import PreparedTask, prepare
+from plume.tuning.rows.questions import QuestionReader, Questions
 from plume.tuning.settings import TaskData, TuneSettings, Wishes, epochs_for, mode_for, training_for
 from plume.tuning.task import Columns, Task
 from plume.tuning.tuned import TunedModel, assemble, coder_for, reading_order, require_languages
+from plume.tuning.writing.by_text import approach
 
 _POWER = 0.75  # of a task's size, in how often it gets its turn (BAM, arXiv:1907.04829 §4.1)
 
@@ -128,7 +128,7 @@ def _fingerprint(settings: TuneSettings) -> dict[str, str]:
     return found
 
 
-def run_prepared(settings: TuneSettings, prepared: list[Prepared], folder: Path, *, quiet: bool = False, fresh: bool = True) -> Tuned:
+def run_prepared(settings: TuneSettings, prepared: list[PreparedTask], folder: Path, *, quiet: bool = False, fresh: bool = True) -> Tuned:
     """Train on examples that have been read."""
     processes = Processes(choose_device(settings.device))
     quiet = quiet or not processes.first
@@ -160,7 +160,7 @@ def run_prepared(settings: TuneSettings, prepared: list[Prepared], folder: Path,
         shares=tuple(len(one.train) ** _POWER for one in prepared),
         seed=settings.seed,
     )
-    optimiser = make_optimiser(model, settings.training)
+    optimizer = make_optimizer(model, settings.training)
     if processes.first:
         make_folder(folder)
         write_json(folder / DATA, _fingerprint(settings))
@@ -168,7 +168,7 @@ def run_prepared(settings: TuneSettings, prepared: list[Prepared], folder: Path,
         save_declaration(folder, declared, body, tokenizer)
     processes.wait()
     found = [] if fresh else checkpoints(folder)
-    position = load_checkpoint(found[-1], model, optimiser) if found else Position(cursors=mixture.start())
+    position = load_checkpoint(found[-1], model, optimizer) if found else Position(cursors=mixture.start())
     log = MetricsLog(folder, resumed_at=position.spent.steps, tensorboard=settings.tensorboard) if processes.first else None
     best.recall()
     with Progress(budget=settings.budget, entropy=0.0, trivial={}, quiet=quiet, start=position.spent) as progress:
@@ -176,7 +176,7 @@ def run_prepared(settings: TuneSettings, prepared: list[Prepared], folder: Path,
             progress.say(line)
         loop = Loop(
             settings=settings, plan=_plan(settings, declared.tasks), model=model, wrapped=processes.wrap(model),
-            optimiser=optimiser, mixture=mixture, measure=best.measure, enough=best.enough, publish=False,
+            optimizer=optimizer, mixture=mixture, measure=best.measure, enough=best.enough, publish=False,
             processes=processes, precision=choose_precision(settings.precision, processes.device), folder=folder, progress=progress, log=log,
         )  # fmt: skip
         outcome = loop.run(position)
@@ -195,7 +195,7 @@ def run_prepared(settings: TuneSettings, prepared: list[Prepared], folder: Path,
     return Tuned(folder=folder, outcome=outcome, scores=scores["scores"])
 
 
-def _questions(one: Prepared, tuned: TunedModel) -> tuple[Questions, Counter[str]]:
+def _questions(one: PreparedTask, tuned: TunedModel) -> tuple[Questions, Counter[str]]:
     return one.task.questions(one.train, tuned.coder())
 
 
@@ -205,11 +205,11 @@ def _reader(questions: Questions, tuned: TunedModel, settings: TuneSettings) -> 
     return QuestionReader(questions=questions, rows=rows, seed=settings.seed, finish=lambda batch: tuned.finish(batch, questions))
 
 
-def _plan(settings: TuneSettings, tasks: Sequence[Task]) -> Plan:
-    return Plan(training=settings.training, weights=[{task.called: 1.0} for task in tasks], during=[(0.0, 1.0)] * len(tasks))
+def _plan(settings: TuneSettings, tasks: Sequence[Task]) -> TrainingPlan:
+    return TrainingPlan(training=settings.training, weights=[{task.called: 1.0} for task in tasks], during=[(0.0, 1.0)] * len(tasks))
 
 
-def _opening(settings: TuneSettings, prepared: Sequence[Prepared], model: torch.nn.Module, lost: Sequence[Counter[str]]) -> list[str]:
+def _opening(settings: TuneSettings, prepared: Sequence[PreparedTask], model: torch.nn.Module, lost: Sequence[Counter[str]]) -> list[str]:
     learning = sum(p.numel() for p in model.parameters() if p.requires_grad)
     lines = [line for one in prepared for reading in one.readings for line in reading.lines()]
     lines += [note for one in prepared for note in one.notes]

@@ -16,24 +16,24 @@ from plume.core.errors import PlumeError, suggest
 from plume.core.files import make_folder
 from plume.core.part import replace
 from plume.heads.sentence_classification import SentenceClassification
-from plume.model.abilities import Abilities
 from plume.model.checkpoint import WEIGHTS, load_weights, read_weights, save_weights, state_of
-from plume.model.encoder_decoder import EncoderDecoderModel
-from plume.model.language_model import LanguageModel
-from plume.model.model import Model
+from plume.model.networks.encoder_decoder import EncoderDecoderModel
+from plume.model.networks.model import Model
+from plume.model.use.abilities import Abilities
+from plume.model.use.language_model import LanguageModel
 from plume.nn.low_rank import merge_low_rank
 from plume.readers.example import Example, Reading
 from plume.text.tokenizer import Tokenizer
 from plume.train.evaluate import to_device
-from plume.tuning.adaptation import DROPOUT, Adaptation, Mode
+from plume.tuning.adapting.adaptation import DROPOUT, Adaptation, Mode
+from plume.tuning.adapting.network import Body, TaskModel
 from plume.tuning.declared import Declared, body_of, read_declaration, save_declaration
-from plume.tuning.decoder_rows import decoder_start, through_decoder
-from plume.tuning.network import Body, TaskModel
-from plume.tuning.questions import Floats, Questions, in_reading_order, inference_batches
-from plume.tuning.rows import Coder
-from plume.tuning.spoken import with_language
+from plume.tuning.rows.decoder_rows import decoder_start, through_decoder
+from plume.tuning.rows.questions import Floats, Questions, in_reading_order, inference_batches
+from plume.tuning.rows.rows import Coder
+from plume.tuning.rows.spoken import with_language
 from plume.tuning.task import Prediction, Task
-from plume.tuning.written import TextQuestions, WrittenTask
+from plume.tuning.writing.written import TextQuestions, WrittenTask
 
 _AT_ONCE = 4096  # examples
 

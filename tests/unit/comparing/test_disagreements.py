@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from plume.comparing.disagreements import disagreements
-from plume.comparing.readable import described, right_rows
+from plume.comparing.rows.disagreements import disagreements
+from plume.comparing.rows.readable import described, right_rows
 from plume.readers.example import Example
 from plume.readers.schemes import Span
 from plume.readers.squad_answers import GoldAnswer

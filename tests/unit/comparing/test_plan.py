@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from plume.comparing.entrants import entrants
-from plume.comparing.grid import grid
-from plume.comparing.plan import make_plan
-from plume.comparing.rehearsal import Look, Rehearsal, refuse_small_budget
+from plume.comparing.planning.entrants import entrants
+from plume.comparing.planning.grid import grid
+from plume.comparing.planning.plan import make_plan
+from plume.comparing.planning.rehearsal import Look, Rehearsal, refuse_small_budget
 from plume.comparing.study import Study, make_study, make_task
 from plume.core.errors import PlumeError
 from plume.tasks.classification import TASK

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from plume.comparing.probes import probe
+from plume.comparing.measuring.probes import probe
 from plume.core.errors import PlumeError
 from plume.data.corpus import Corpus
 from plume.data.train_tokenizer import train_tokenizer
@@ -24,8 +24,8 @@ from plume.static import model as word_models
 from plume.static.reading import WORDS as WORD_FORMAT
 from plume.static.text import Vocabulary
 from plume.text.word_level import WordLevel
-from plume.tuning.by_text import approach
 from plume.tuning.options import named
+from plume.tuning.writing.by_text import approach
 
 KINDS = {"cat": "ANIMAL", "bird": "ANIMAL", "sister": "PERSON", "captain": "PERSON", "bread": "FOOD", "apples": "FOOD"}
 FILLERS = ("the", "in", "morning", "finds", "quartzite", "zigzags")  # the last two are several tokens, if any, in every vocabulary
@@ -186,7 +186,7 @@ def test_so_many_examples_and_words_count(base: Any, monkeypatch: pytest.MonkeyP
     assert probe(base("bert"), task, mixed[0], mixed[1], name="bert", most=100) == first
     whole = probe(base("bert"), task, mixed[0], mixed[1], name="bert")
     assert whole is not None and whole.examples == 500 and whole.score[0] < 0.9
-    monkeypatch.setattr("plume.comparing.probes._WORDS", 100)
+    monkeypatch.setattr("plume.comparing.measuring.probes._WORDS", 100)
     words, entity_words = parts_of_speech(60, seed=0), entities(500, seed=0)
     assert probe(base("bert"), of("pos", words), words, words, name="bert").examples == 100  # type: ignore[union-attr]
     assert probe(base("bert"), of("ner", entity_words), entity_words, entity_words, name="bert").examples == 100  # type: ignore[union-attr]

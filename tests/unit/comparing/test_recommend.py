@@ -6,10 +6,20 @@ import numpy as np
 import pytest
 
 from plume.comparing.recommend import recommend, standings
-from plume.comparing.resampling import resample
-from plume.comparing.results import Control, ModelRecord, PretrainRecord, Recommendation, ScoreRecord, Speed, Standing, Status, TaskRecord
-from plume.comparing.row_measures import RowScores, mean_of
-from plume.comparing.statistics import interval
+from plume.comparing.results import (
+    Control,
+    ModelRecord,
+    PredictionSpeed,
+    PretrainRecord,
+    Recommendation,
+    ScoreRecord,
+    Standing,
+    Status,
+    TaskRecord,
+)
+from plume.comparing.rows.measures import RowScores, mean_of
+from plume.comparing.significance.resampling import resample
+from plume.comparing.significance.statistics import interval
 
 ROWS = 600
 
@@ -37,7 +47,7 @@ class Study:
                     continue
                 right = hard + self.chance.normal(0, 0.1, ROWS) < level + self.chance.normal(0, 0.005)
                 self.rows.setdefault(task.name, {}).setdefault(model, {})[seed] = mean_of(right * self.best)
-                timed = Speed(per_second=speed, p50=1, p99=2)
+                timed = PredictionSpeed(per_second=speed, p50=1, p99=2)
                 self.scores.append(ScoreRecord(model=model, task=task.name, seed=seed, status=Status.DONE, seconds=10.0, speed=timed))
         return self
 
@@ -134,7 +144,9 @@ def test_speed_is_the_geometric_mean_and_the_front_has_no_betters() -> None:
     timed = [one for one in study.scores if one.model == "good" and one.task == "topic"]
     study.scores = [one for one in study.scores if one not in timed]
     study.scores += [
-        ScoreRecord(model="good", task="topic", seed=one.seed, status=Status.DONE, seconds=1, speed=Speed(per_second=40, p50=1, p99=1))
+        ScoreRecord(
+            model="good", task="topic", seed=one.seed, status=Status.DONE, seconds=1, speed=PredictionSpeed(per_second=40, p50=1, p99=1)
+        )
         for one in timed
     ]
     found = study.standings()

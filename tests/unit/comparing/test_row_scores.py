@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plume.comparing.resampling import resample
-from plume.comparing.row_measures import Remeasured
-from plume.comparing.row_scores import measures, row_scores
+from plume.comparing.rows.measures import Remeasured
+from plume.comparing.rows.scores import measures, row_scores
+from plume.comparing.significance.resampling import resample
 from plume.core.catalog import load, names
 from plume.core.errors import PlumeError
 from plume.readers.example import Example

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from plume.comparing.again import cells_again, throw_away
-from plume.comparing.engine import State
-from plume.comparing.grid import Cell, Kind
+from plume.comparing.planning.again import cells_again, throw_away
+from plume.comparing.planning.grid import Cell, CellKind
 from plume.comparing.results import Status
-from plume.comparing.run import Clock, Progress, _ready, locked, mark_cannot, read_states, run_cells
+from plume.comparing.running.engine import State
+from plume.comparing.running.run import Clock, GridProgress, _ready, locked, mark_cannot, read_states, run_cells
 from plume.core.errors import PlumeError
 from plume.core.files import write_json, write_text
 
@@ -20,10 +20,10 @@ from plume.core.files import write_json, write_text
 def cells() -> list[Cell]:
     found = []
     for name in ("a", "b"):
-        found.append(Cell(kind=Kind.PRETRAIN, entrant=name, folder_name=name, seed=0))
+        found.append(Cell(kind=CellKind.PRETRAIN, entrant=name, folder_name=name, seed=0))
     for name in ("a", "b"):
         found += [
-            Cell(kind=Kind.TUNE, entrant=name, folder_name=name, seed=0, task=task, needs=f"pretrain-{name}-0") for task in ("x", "y")
+            Cell(kind=CellKind.TUNE, entrant=name, folder_name=name, seed=0, task=task, needs=f"pretrain-{name}-0") for task in ("x", "y")
         ]
     return found
 
@@ -57,8 +57,8 @@ class Scripted:
     def close(self) -> None: ...
 
 
-def run(folder: Path, engine: Scripted) -> tuple[str | None, dict[str, Any], list[Progress]]:
-    shown: list[Progress] = []
+def run(folder: Path, engine: Scripted) -> tuple[str | None, dict[str, Any], list[GridProgress]]:
+    shown: list[GridProgress] = []
     stopped = run_cells(folder, cells(), engine, clock=Clock(folder), show=shown.append)
     return stopped, read_states(folder, cells()), shown
 
@@ -121,7 +121,7 @@ def test_what_must_be_alone_comes_when_nothing_else_runs(tmp_path: Path) -> None
 
 
 def timings() -> list[Cell]:
-    return [Cell(kind=Kind.SPEED, entrant=name, folder_name=name, seed=0) for name in "ab"]
+    return [Cell(kind=CellKind.SPEED, entrant=name, folder_name=name, seed=0) for name in "ab"]
 
 
 def test_a_model_is_timed_again_when_more_of_it_is_there(tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ def test_one_at_a_time(tmp_path: Path) -> None:
 
 def test_the_clock_goes_on_over_sittings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr("plume.comparing.run.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("plume.comparing.running.run.time.monotonic", lambda: now[0])
     clock = Clock(tmp_path)
     now[0] = 107.0
     clock.tick(2)

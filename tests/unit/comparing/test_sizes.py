@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import torch
 
-from plume.comparing import sizes
+from plume.comparing.measuring import sizes
 from plume.core.errors import PlumeError
 from plume.model.checkpoint import save_model
 
@@ -25,7 +25,7 @@ def test_disk_leaves_out_what_only_training_needs(tmp_path: Path) -> None:
     (tmp_path / "generator" / "train").mkdir(parents=True)
     (tmp_path / "model.safetensors").write_bytes(b"x" * 1000)
     os.link(tmp_path / "model.safetensors", tmp_path / "train" / "model.safetensors")
-    (tmp_path / "train" / "deep" / "optimiser").write_bytes(b"x" * 5000)
+    (tmp_path / "train" / "deep" / "optimizer").write_bytes(b"x" * 5000)
     (tmp_path / "generator" / "train" / "kept").write_bytes(b"x" * 20)
     (tmp_path / "card.md").write_bytes(b"x" * 3)
     assert sizes.disk(tmp_path) == 1023
@@ -66,7 +66,7 @@ def test_weights_that_are_missing_or_broken(tmp_path: Path) -> None:
 
 _CHILD = """
 import numpy
-from plume.comparing.sizes import peak_memory
+from plume.comparing.measuring.sizes import peak_memory
 print(peak_memory())
 block = numpy.ones(2**25)
 print(peak_memory())

@@ -12,7 +12,7 @@ from torch import nn
 from torch.nn.modules.module import register_module_forward_hook
 
 import plume
-from plume.comparing import speed
+from plume.comparing.measuring import speed
 from plume.core.errors import PlumeError
 from plume.model.checkpoint import save_model
 from plume.nn.stack import Stack

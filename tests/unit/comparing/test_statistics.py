@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from scipy.stats import norm, t
 
-from plume.comparing import resampling
-from plume.comparing.pair_noise import Noise
-from plume.comparing.resampling import RESAMPLES, Resampled, Scores, resample
 from plume.comparing.results import Comparison, Verdict
-from plume.comparing.row_measures import RowScores, mean_of
-from plume.comparing.seed_noise import freedom_of_pair, seed_spreads
-from plume.comparing.statistics import LEVEL, compare_all, holm, interval, more_seeds, summaries
+from plume.comparing.rows.measures import RowScores, mean_of
+from plume.comparing.significance import resampling
+from plume.comparing.significance.pair_noise import PairNoise
+from plume.comparing.significance.resampling import RESAMPLES, Resampled, Scores, resample
+from plume.comparing.significance.seed_noise import freedom_of_pair, seed_spreads
+from plume.comparing.significance.statistics import LEVEL, compare_all, holm, interval, more_seeds, summaries
 from plume.core.errors import PlumeError
 
 Study = dict[str, dict[int, RowScores]]
@@ -129,7 +129,7 @@ def test_more_seeds_are_asked_for_where_there_are_more_pairs() -> None:
     found = compare_all("task", table)
     place = next(number for number, one in enumerate(found) if {one.first, one.second} == {"a", "b"})
     same = sum(one.difference == 0 for one in found)  # 28 pairs of equals, behind which Holm's factor for this pair is 29
-    noise = Noise(rows=0, row_freedom=999, seeds=8e-4 / 3, seed_freedom=20, one_seed=8e-4)
+    noise = PairNoise(rows=0, row_freedom=999, seeds=8e-4 / 3, seed_freedom=20, one_seed=8e-4)
     assert found[place].more_seeds == more_seeds(0.01, noise, seeds=3, level=LEVEL / (same + 1))
     assert found[place].more_seeds > more_seeds(0.01, noise, seeds=3, level=LEVEL)  # type: ignore[operator]
 
@@ -201,7 +201,7 @@ def test_variances_of_many_models_are_drawn_together() -> None:
 
 
 def test_more_seeds() -> None:
-    noise = Noise(rows=1e-6, row_freedom=999, seeds=4e-4 / 3, seed_freedom=20, one_seed=4e-4)
+    noise = PairNoise(rows=1e-6, row_freedom=999, seeds=4e-4 / 3, seed_freedom=20, one_seed=4e-4)
     more = more_seeds(0.01, noise, seeds=3, level=LEVEL)
     assert more is not None
     for count, enough in ((more, True), (more - 1, False)):

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from plume.comparing.entrants import SCRATCH, entrants
-from plume.comparing.grid import Kind, grid
-from plume.comparing.records import parent_of
+from plume.comparing.measuring.records import parent_of
+from plume.comparing.planning.entrants import SCRATCH, entrants
+from plume.comparing.planning.grid import CellKind, grid
 from plume.comparing.results import Control
-from plume.comparing.study import Study, Tokenising, make_study, make_task, parse_task, refuse_within
+from plume.comparing.study import Study, Tokenizing, make_study, make_task, parse_task, refuse_within
 from plume.comparing.study_file import read_study_file, write_study_file
 from plume.core.errors import PlumeError
 from plume.model.recipe import Recipe
@@ -155,7 +155,7 @@ def test_pieces_of_words_are_cut_alike(files: Path) -> None:
     assert isinstance(lower, Recipe) and lower.tokenizer == WordPiece(vocabulary=8000, lowercase=True)
     own = entrants(made(files, recipes=["roberta"], tokenizer="own"))[0].declared
     assert isinstance(own, Recipe) and not isinstance(own.tokenizer, WordPiece)
-    assert made(files).tokenizer is Tokenising.SHARED
+    assert made(files).tokenizer is Tokenizing.SHARED
 
 
 def test_runs_are_interleaved(files: Path) -> None:
@@ -165,13 +165,13 @@ def test_runs_are_interleaved(files: Path) -> None:
     assert cells[: len(first)] == first  # a whole study with one seed comes first
     timed, names = [cell.entrant for cell in cells if cell.alone], [one.name for one in entrants(study)]
     assert timed == [*names, *names[::-1]] and all(cell.alone for cell in cells[-len(timed) :])
-    order = [[cell.entrant for cell in cells if cell.kind is Kind.TUNE and cell.seed == seed] for seed in range(2)]
+    order = [[cell.entrant for cell in cells if cell.kind is CellKind.TUNE and cell.seed == seed] for seed in range(2)]
     assert sorted(order[0]) == sorted(order[1]) and order[0][0] != order[1][0]  # no model is always the first
-    assert [cell.key for cell in cells if cell.kind is Kind.PRETRAIN and cell.entrant == SCRATCH] == ["pretrain-scratch-0"]
+    assert [cell.key for cell in cells if cell.kind is CellKind.PRETRAIN and cell.entrant == SCRATCH] == ["pretrain-scratch-0"]
     keys = [cell.key for cell in cells]
     assert len(set(keys)) == len(keys) and all(keys.index(cell.needs) < keys.index(cell.key) for cell in cells if cell.needs)
     assert next(cell for cell in cells if cell.key == "tune-scratch-1-ner").needs == "pretrain-scratch-0"
-    assert not any(cell.kind is Kind.PROBE and cell.entrant == SCRATCH for cell in cells)
+    assert not any(cell.kind is CellKind.PROBE and cell.entrant == SCRATCH for cell in cells)
 
 
 def test_what_a_study_cannot_be(files: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from plume.core.errors import PlumeError
 from plume.core.part import Part, describe, differences, part_from_json, replace
-from plume.data.layout import Blocks, FullSentences, PairLabel
+from plume.data.layouts.layout import Blocks, FullSentences, PairLabel
 from plume.model.recipe import Recipe
 from plume.model.schedule import Cosine, Linear
 from plume.nn.block import Norm

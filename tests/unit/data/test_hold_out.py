@@ -3,14 +3,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plume.data.encoder import Encoded, concatenate
+from plume.data.encoder import EncodedDocuments, concatenate
 from plume.data.hold_out import split_off
 
 
-def encoded(lengths: list[int], first: int = 0) -> Encoded:
+def encoded(lengths: list[int], first: int = 0) -> EncodedDocuments:
     """Documents of so many sentences; each sentence is one token, its own number."""
     sentences = sum(lengths)
-    return Encoded.plain(
+    return EncodedDocuments.plain(
         np.arange(first, first + sentences).astype(np.uint32),
         np.ones(sentences, bool),
         np.ones(sentences, np.int64),
@@ -20,7 +20,7 @@ def encoded(lengths: list[int], first: int = 0) -> Encoded:
     )
 
 
-def chunks(lengths: list[int], size: int) -> list[Encoded]:
+def chunks(lengths: list[int], size: int) -> list[EncodedDocuments]:
     found, first = [], 0
     for start in range(0, len(lengths), size):
         found.append(encoded(lengths[start : start + size], first))
@@ -28,7 +28,7 @@ def chunks(lengths: list[int], size: int) -> list[Encoded]:
     return found
 
 
-def split(lengths: list[int], *, size: int = 7) -> tuple[Encoded, Encoded]:
+def split(lengths: list[int], *, size: int = 7) -> tuple[EncodedDocuments, EncodedDocuments]:
     pieces = list(split_off(chunks(lengths, size), documents=len(lengths)))
     train = concatenate([piece.encoded for piece in pieces if not piece.held_out])
     return train, concatenate([piece.encoded for piece in pieces if piece.held_out])

@@ -61,7 +61,7 @@ class TestStore:
         expected = (number % 3 == 0).astype(int)
         assert stores.held_out.document_label.tolist() == expected[number % 100 == 0].tolist()
         assert stores.train.document_label.tolist() == expected[number % 100 != 0].tolist()
-        assert stores.train.codes.tolist() == [-1, -1]  # this tokeniser knows no codes
+        assert stores.train.codes.tolist() == [-1, -1]  # this tokenizer knows no codes
 
     def test_no_labels(self, write, sample, wordpiece, tmp_path):
         store = build_stores(write(sample), wordpiece, words=Words.SPACES, cache=tmp_path).train

@@ -7,7 +7,7 @@ import pytest
 from plume.core.errors import PlumeError
 from plume.data import lexicon as module
 from plume.data.corpus import Corpus
-from plume.data.lexicon import Entry, UnitKind, encoded_forms, mark_units, read_lexicon, unit_starts
+from plume.data.lexicon import LexiconEntry, UnitKind, encoded_forms, mark_units, read_lexicon, unit_starts
 from plume.data.phrases import Mining, lexicon_for
 from plume.data.store import build_stores
 from plume.text.words import Words
@@ -73,10 +73,10 @@ class TestMarking:
         )
         store = build_stores(corpus, tokenizer, words=Words.SPACES, cache=tmp_path).train
         entries = [
-            Entry(text="old stone bridges"),
-            Entry(text="stone bridges"),
-            Entry(text="研究语言"),
-            Entry(text="rain", kind=UnitKind.ENTITY),
+            LexiconEntry(text="old stone bridges"),
+            LexiconEntry(text="stone bridges"),
+            LexiconEntry(text="研究语言"),
+            LexiconEntry(text="rain", kind=UnitKind.ENTITY),
         ]
         units = mark_units(store, entries, tokenizer)
         first = np.arange(store.sentence_start[0], store.sentence_end[store.document_start[1] - 1])
@@ -94,7 +94,7 @@ class TestMarking:
 
     def test_phrases_stand_in_for_entities_of_a_script_that_has_none(self, wordpiece, write, tmp_path):
         store = build_stores(write([["研究语言模型 over old stone bridges."]] * 120), wordpiece, words=Words.SPACES, cache=tmp_path).train
-        known = [Entry(text="研究语言"), Entry(text="over old"), Entry(text="stone bridges", kind=UnitKind.ENTITY)]
+        known = [LexiconEntry(text="研究语言"), LexiconEntry(text="over old"), LexiconEntry(text="stone bridges", kind=UnitKind.ENTITY)]
         units = mark_units(store, known, wordpiece)
         alone = {entry.text: unit_starts(store, encoded_forms([entry.text], wordpiece)) for entry in known}
         assert (units["phrase"] == (alone["研究语言"] & alone["over old"])).all()

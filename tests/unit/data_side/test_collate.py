@@ -1,4 +1,4 @@
-"""Rows wrapped as the tokeniser's own post-processor would wrap them, and labels that point where they should."""
+"""Rows wrapped as the tokenizer's own post-processor would wrap them, and labels that point where they should."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from plume.core.batch import Batch, Order, Target
 from plume.core.seeds import Draws
 from plume.data.collate import Collator, Frame, gather, narrowed
-from plume.data.layout import Blocks, FullSentences, Plan, SentencePairs
+from plume.data.layouts.layout import Blocks, FullSentences, RowPlan, SentencePairs
 from plume.data.loader import Cursor
 from plume.noise.appended import AppendedSpans
 from plume.noise.corrupt import Mask
@@ -40,7 +40,7 @@ def wrapped(recipe: Any, tokenizer: Any, *, texts: int) -> tuple[Rows, list[Any]
     """TEXTS gathered by us, and encoded by the `tokenizers` library itself."""
     ids = [tokenizer.encode(list(pair))[:texts] for pair in TEXTS]
     store, bounds = store_with([text for row in ids for text in row], tokenizer.size)
-    plan = Plan(start=bounds[:-1].reshape(-1, texts), end=bounds[1:].reshape(-1, texts))
+    plan = RowPlan(start=bounds[:-1].reshape(-1, texts), end=bounds[1:].reshape(-1, texts))
     frame = Frame.of(SentencePairs() if texts == 2 else FullSentences(), tokenizer)
     special = np.zeros(tokenizer.size, bool)
     special[tokenizer.structural_ids] = True
@@ -51,7 +51,7 @@ def wrapped(recipe: Any, tokenizer: Any, *, texts: int) -> tuple[Rows, list[Any]
 
 @pytest.mark.parametrize("texts", [1, 2])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_rows_are_wrapped_as_the_tokeniser_does(family: str, texts: int, tokenizer_for: Any) -> None:
+def test_rows_are_wrapped_as_the_tokenizer_does(family: str, texts: int, tokenizer_for: Any) -> None:
     recipe = catalog.recipe(family)
     tokenizer = tokenizer_for(recipe)
     rows, expected = wrapped(recipe, tokenizer, texts=texts)
@@ -61,7 +61,7 @@ def test_rows_are_wrapped_as_the_tokeniser_does(family: str, texts: int, tokeniz
         assert rows.length[row] == length
         assert rows.tokens[row, :length].tolist() == encoding.ids
         assert (rows.tokens[row, length:] == tokenizer.pad).all()
-        special = [bool(mask) for mask in encoding.special_tokens_mask]  # a word that the tokeniser does not know is a word
+        special = [bool(mask) for mask in encoding.special_tokens_mask]  # a word that the tokenizer does not know is a word
         assert rows.special[row].tolist() == special + [True] * (rows.tokens.shape[1] - length)
         segment = np.zeros(length) if rows.segment is None else rows.segment[row, :length]
         assert plain or segment.tolist() == encoding.type_ids
@@ -79,11 +79,11 @@ def test_separators_within_a_row_are_special(tokenizer_for: Any) -> None:
     store, _ = store_with([[9, 10, tokenizer.separator, 11, 12]], tokenizer.size)
     special = np.zeros(tokenizer.size, bool)
     special[tokenizer.structural_ids] = True
-    rows = gather(store, Plan(start=np.array([[0]]), end=np.array([[5]])), np.array([0]), Frame.of(FullSentences(), tokenizer), special)
+    rows = gather(store, RowPlan(start=np.array([[0]]), end=np.array([[5]])), np.array([0]), Frame.of(FullSentences(), tokenizer), special)
     assert rows.special[0].tolist() == [True, False, False, True, False, False, True]
 
 
-def pieces_of(reader: Any, plan: Plan, number: int) -> list[int | slice]:
+def pieces_of(reader: Any, plan: RowPlan, number: int) -> list[int | slice]:
     """A planned row as it must come out: special tokens, and stretches of the store."""
     stretches: list[int | slice] = [slice(begin, end) for begin, end in zip(plan.start[number], plan.end[number], strict=True)]
     texts = sum(piece is None for piece in reader.frame.pieces)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from plume.core.errors import PlumeError
-from plume.data.labelled import CodedBlocks, LabelledDocuments
-from plume.data.layout import PairLabel
-from plume.data.sentences import DocumentSentences
+from plume.data.layouts.labelled import CodedBlocks, LabelledDocuments
+from plume.data.layouts.layout import PairLabel
+from plume.data.layouts.sentences import DocumentSentences
 
 
 def generator(seed: int = 0) -> np.random.Generator:
@@ -80,7 +80,7 @@ def test_documents_without_labels(labelled: Any) -> None:
             layout.check(labelled, room=8)
 
 
-def test_codes_that_the_tokeniser_lacks(labelled: Any) -> None:
+def test_codes_that_the_tokenizer_lacks(labelled: Any) -> None:
     labelled.codes = np.array([900, -1])
     with pytest.raises(PlumeError, match=r"no token <\|Links\|> for the control code 'Links' \(1 of 2 codes"):
         CodedBlocks().check(labelled, room=8)

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from plume.core.errors import PlumeError
-from plume.data.adjacent import AdjacentTexts
-from plume.data.layout import Blocks, FullSentences, PairLabel, Plan, SentencePairs
-from plume.data.single_sentences import SingleSentences
-from plume.data.stretches import partners, sentence_pieces, truncate
+from plume.data.layouts.adjacent import AdjacentTexts
+from plume.data.layouts.layout import Blocks, FullSentences, PairLabel, RowPlan, SentencePairs
+from plume.data.layouts.single_sentences import SingleSentences
+from plume.data.layouts.stretches import partners, sentence_pieces, truncate
 
 
 def generator(seed: int) -> np.random.Generator:
@@ -188,7 +188,7 @@ def figures(pairs: list[Pair]) -> np.ndarray:
     )
 
 
-def as_pairs(plan: Plan) -> list[Pair]:
+def as_pairs(plan: RowPlan) -> list[Pair]:
     assert plan.label is not None
     return [
         Pair(int(label), list(range(start[0], end[0])), list(range(start[1], end[1])))

@@ -16,9 +16,9 @@ import pytest
 from plume.core.batch import Batch
 from plume.core.part import replace
 from plume.core.seeds import Draws
-from plume.data.layout import Blocks, FullSentences, PairLabel
+from plume.data.layouts.layout import Blocks, FullSentences, PairLabel
+from plume.data.layouts.streams import Streams
 from plume.data.loader import Cursor, Mixture, Reader, Step
-from plume.data.streams import Streams
 from plume.noise.appended import AppendedSpans
 from plume.noise.infilling import OneMask
 from plume.noise.key_sentences import KeySentences

@@ -11,7 +11,7 @@ import pytest
 
 from plume.core.errors import PlumeError
 from plume.data.corpus import CorpusKind
-from plume.data.pairs import Direction, Fit, OneSide, Translations
+from plume.data.layouts.pairs import Direction, Fit, OneSide, Translations
 
 
 def pairs_store(lengths: list[tuple[int, int]], languages: tuple[int, int] = (1, 0)) -> Any:

@@ -10,7 +10,7 @@ import pytest
 
 from plume.core.errors import PlumeError
 from plume.core.part import replace
-from plume.data.streams import Streams, StreamsWithPairs
+from plume.data.layouts.streams import Streams, StreamsWithPairs
 
 
 def generator(seed: int) -> np.random.Generator:

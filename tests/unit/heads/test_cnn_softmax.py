@@ -90,14 +90,14 @@ def test_the_table_is_kept_only_while_the_weights_stay() -> None:
 
 
 def test_a_fused_step_is_noticed() -> None:
-    """Fused optimisers change weights without raising their version; a run measures in evaluation mode."""
+    """Fused optimizers change weights without raising their version; a run measures in evaluation mode."""
     head = head_of().eval()
     with torch.no_grad():
         first = head.table()
     head.train()
-    optimiser = torch.optim.AdamW(head.parameters(), lr=0.1, fused=True)
+    optimizer = torch.optim.AdamW(head.parameters(), lr=0.1, fused=True)
     head.table().pow(2).sum().backward()
-    optimiser.step()
+    optimizer.step()
     head.eval()
     with torch.no_grad():
         assert not torch.allclose(head.table(), first)

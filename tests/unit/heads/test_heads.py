@@ -15,7 +15,7 @@ from plume.heads.head import Dims, at
 from plume.heads.sentence_classification import SentenceClassification
 from plume.heads.token_classification import BinaryTokenClassification
 from plume.heads.token_prediction import TokenPrediction
-from plume.model.electra import sample
+from plume.model.networks.electra import sample
 from plume.nn.pooling import Pooler, Pooling
 
 WIDTH, VOCABULARY = 8, 12

@@ -14,7 +14,7 @@ from sklearn import metrics
 
 from plume.core.errors import PlumeError
 from plume.metrics.scores import (
-    Words,
+    RougeWords,
     confidence_interval,
     label_scores,
     multi_label_scores,
@@ -195,7 +195,7 @@ def test_empty_predictions_score_nothing(gold: list[str]) -> None:
 
 
 def test_words_of_many_scripts() -> None:
-    assert Words().tokenize("In 2024, Zoë読む ＡＢ 中文。Москва-река") == [
+    assert RougeWords().tokenize("In 2024, Zoë読む ＡＢ 中文。Москва-река") == [
         "in",
         "2024",
         "zo",

@@ -10,7 +10,7 @@ import torch
 from plume.core.batch import Batch
 from plume.core.part import replace
 from plume.data.loader import Cursor
-from plume.model.electra import Electra
+from plume.model.networks.electra import Electra
 
 DETECTION, MASKED = "replaced_token_detection", "masked_lm"
 
@@ -49,7 +49,7 @@ def judged(model: Electra, batch: Batch, monkeypatch: pytest.MonkeyPatch) -> Bat
     samples = torch.where(torch.arange(len(value)) % 2 == 0, value, 7)
     seen: list[Batch] = []
     encode = model.encode
-    monkeypatch.setattr("plume.model.electra.sample", lambda head, hidden: samples)
+    monkeypatch.setattr("plume.model.networks.electra.sample", lambda head, hidden: samples)
     monkeypatch.setattr(model, "encode", lambda made: (seen.append(made), encode(made))[1])
     model.losses(batch)
     (only,) = seen

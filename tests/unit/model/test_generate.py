@@ -16,9 +16,9 @@ from plume.core.errors import PlumeError
 from plume.core.part import replace
 from plume.hf.export import config_of
 from plume.model.checkpoint import state_of
-from plume.model.generate import Sampling, write
-from plume.model.model import Model
-from plume.model.writers import CausalWriter
+from plume.model.networks.model import Model
+from plume.model.use.generate import Sampling, write
+from plume.model.use.writers import CausalWriter
 from plume.recipes import _catalog as catalog
 
 STOP = 0

@@ -14,7 +14,7 @@ from torch import Tensor
 from plume.core.batch import Batch, Order
 from plume.core.errors import PlumeError
 from plume.core.part import replace
-from plume.model.language_model import LanguageModel
+from plume.model.use.language_model import LanguageModel
 from plume.recipes import _catalog as catalog
 
 FAMILIES = catalog.networks()

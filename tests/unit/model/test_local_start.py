@@ -8,7 +8,7 @@ from torch import Tensor
 
 from plume.core.batch import Batch
 from plume.core.part import replace
-from plume.model.model import Model
+from plume.model.networks.model import Model
 from plume.model.recipe import Recipe
 from plume.nn.positions.learned import Learned
 from plume.recipes import _catalog as catalog

@@ -30,10 +30,10 @@ WARMUP = WARM / STEPS
     ],
 )
 def test_factors_are_those_of_transformers(schedule: Schedule, name: str, options: dict[str, float]) -> None:
-    optimiser = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
     theirs = transformers.get_scheduler(
         name,
-        optimiser,
+        optimizer,
         num_warmup_steps=WARM if schedule.warmup else 0,
         num_training_steps=STEPS,
         scheduler_specific_kwargs=options or None,
@@ -42,7 +42,7 @@ def test_factors_are_those_of_transformers(schedule: Schedule, name: str, option
     for step in range(STEPS + 1):
         ours = schedule.factor(budget.progress(Spent(steps=step)))
         assert ours == pytest.approx(theirs.get_last_lr()[0], abs=1e-12), f"step {step}"
-        optimiser.step()
+        optimizer.step()
         theirs.step()
 
 

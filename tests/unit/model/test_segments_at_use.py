@@ -12,12 +12,12 @@ import transformers
 
 from plume.core.batch import Batch
 from plume.core.errors import PlumeError
-from plume.model.filling import Blank, _different
-from plume.model.generate import Written
-from plume.model.language_model import LanguageModel
+from plume.model.use.filling import Blank, _different
+from plume.model.use.generate import Written
+from plume.model.use.language_model import LanguageModel
 from plume.readers.example import Example
 from plume.recipes import _catalog as catalog
-from plume.tuning.labelling import lay_out_texts
+from plume.tuning.kinds.labelling import lay_out_texts
 from plume.tuning.tuned import coder_for
 
 TEXT = "the cat finds a wooden box"
@@ -50,7 +50,7 @@ def test_use_and_tuning_read_a_text_alike(family: str, model_of: Any) -> None:
     assert segment == (np.zeros(len(rows.tokens), np.int64) if rows.segment is None else rows.segment).tolist()[: len(segment)]
 
 
-def test_xlnet_has_the_token_types_of_its_own_tokeniser(model_of: Any) -> None:
+def test_xlnet_has_the_token_types_of_its_own_tokenizer(model_of: Any) -> None:
     model = model_of("xlnet")
     pieces = [
         ("<unk>", 0.0),

@@ -10,10 +10,10 @@ from torch import Tensor
 
 from plume.core.batch import Batch, Order, Target
 from plume.core.part import replace
-from plume.model.language_model import LanguageModel
-from plume.model.model import Model
-from plume.model.two_streams import TwoStreamModel
-from plume.model.writers import QueryWriter
+from plume.model.networks.model import Model
+from plume.model.networks.two_streams import TwoStreamModel
+from plume.model.use.language_model import LanguageModel
+from plume.model.use.writers import QueryWriter
 
 FAMILIES = ["xlnet", "mpnet"]
 TIME, MASK = 9, 4

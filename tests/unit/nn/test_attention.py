@@ -13,7 +13,7 @@ from plume.core.batch import Batch, Order
 from plume.nn.attention import Attention, LayerCache, Sight
 from plume.nn.positions.rotary import Rotary
 from plume.nn.positions.scheme import PositionModule
-from plume.nn.visibility import Mask, mask_of, ranks, visible
+from plume.nn.visibility import AttentionMask, mask_of, ranks, visible
 
 ROWS, TIME, WIDTH, HEADS = 3, 9, 16, 4
 LENGTH = torch.tensor([9, 5, 2])
@@ -185,7 +185,7 @@ def test_step_by_step_with_a_cache_is_the_whole_at_once(attention: Attention, va
     for length in (4, 1, 3, 1):
         now = slice(done, done + length)
         step = Sight(
-            mask=Mask(causal=length > 1),
+            mask=AttentionMask(causal=length > 1),
             positions=positions,
             query_position=torch.arange(TIME)[None, now],
             key_position=torch.arange(done + length)[None],
@@ -217,7 +217,7 @@ def test_looking_across_is_the_formula_and_keys_are_made_once(attention: Attenti
     scores = (heads[0] @ heads[1].transpose(-1, -2) / 2).masked_fill(~keys[:, None, None], float("-inf"))
     expected = attention.output((scores.softmax(-1) @ heads[2]).transpose(1, 2).flatten(2))
     seen = Sight(
-        mask=Mask(allowed=keys[:, None, None]),
+        mask=AttentionMask(allowed=keys[:, None, None]),
         positions=Slope(),
         query_position=torch.arange(4)[None],
         key_position=torch.arange(TIME)[None],

@@ -183,11 +183,11 @@ def test_it_learns_which_tag_follows_which() -> None:
     """Emissions say nothing; only the transitions can tell that tags go 0, 1, 2, 0, 1, 2."""
     crf, tag = CRF(3), torch.arange(12).remainder(3)[None]
     emission, length = torch.zeros(1, 12, 3), torch.tensor([12])
-    optimiser = torch.optim.Adam(crf.parameters(), lr=0.2)
+    optimizer = torch.optim.Adam(crf.parameters(), lr=0.2)
     for _ in range(60):
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         crf.loss(emission, tag, length).sum().backward()
-        optimiser.step()
+        optimizer.step()
     assert torch.equal(crf.best(emission, length), tag)
     assert crf.loss(emission, tag, length).item() < 0.5
     assert set(crf.state_dict()) == {"transition", "begin", "end"}

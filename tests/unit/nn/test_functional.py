@@ -15,7 +15,7 @@ from plume.core.batch import Batch
 from plume.core.errors import PlumeError
 from plume.nn.attention import Attention, Sight
 from plume.nn.positions.functional import Functional
-from plume.nn.visibility import Mask, mask_of
+from plume.nn.visibility import AttentionMask, mask_of
 
 ROWS, TIME, WIDTH, HEADS, HEAD, CLIP = 2, 9, 16, 4, 4, 3
 SIZES: dict[str, Any] = {"width": WIDTH, "heads": HEADS, "head_width": HEAD, "depth": 3}
@@ -119,7 +119,7 @@ def test_flops_are_those_counted(stack_of: Any, values: Any, read: int | None, m
     with FlopCounterMode(display=False) as counter:
         out = stack(
             value,
-            sight=Sight(mask=Mask(), positions=positions, query_position=TOGETHER, key_position=keys),
+            sight=Sight(mask=AttentionMask(), positions=positions, query_position=TOGETHER, key_position=keys),
             read=None if read is None else torch.tensor([[1, 2], [3, 4]]),
             memory=[values(ROWS, memory)] * 3 if memory else None,
         ).last

@@ -14,7 +14,7 @@ import plume
 from plume.core.batch import Batch, Order
 from plume.core.errors import PlumeError
 from plume.core.part import part_from_json
-from plume.model.model import Model
+from plume.model.networks.model import Model
 from plume.nn.low_rank import LowRank, LowRankLinear, add_low_rank, merge_low_rank
 from plume.nn.stack import Sharing, Stack
 
@@ -59,11 +59,11 @@ def test_a_model_begins_as_it_was_and_only_its_factors_learn(family: str, model_
     assert set(model.state_dict()) == {*names, *(f"{name}.{factor}" for name in adapted for factor in ("down", "up"))}
     assert {name for name, value in model.named_parameters() if value.requires_grad} == set(model.state_dict()) - set(names)
     assert torch.equal(states(model, family), before)
-    optimiser = torch.optim.AdamW([value for value in model.parameters() if value.requires_grad], lr=1e-2)
+    optimizer = torch.optim.AdamW([value for value in model.parameters() if value.requires_grad], lr=1e-2)
     for _ in range(2):  # at first B is zero, so A has no gradient
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         states(model.train(), family).square().mean().backward()
-        optimiser.step()
+        optimizer.step()
     assert all(torch.equal(model.state_dict()[name], value) for name, value in frozen.items())
     assert all(value.grad is not None and value.grad.abs().max() > 0 for value in model.parameters() if value.requires_grad)
     assert (states(model.eval(), family) - before).abs().max() > 1e-3

@@ -12,16 +12,16 @@ from plume.nn.attention import Sight
 from plume.nn.positions.learned import Learned
 from plume.nn.positions.rotary import Rotary
 from plume.nn.positions.scheme import NoPositions, PositionModule
-from plume.nn.positions.sinusoidal import Columns, Sinusoidal
+from plume.nn.positions.sinusoidal import SineColumns, Sinusoidal
 from plume.nn.positions.two_dimensional import TwoDimensional
-from plume.nn.visibility import Mask
+from plume.nn.visibility import AttentionMask
 
 WIDTH = 8
 SIZES: dict[str, Any] = {"width": WIDTH, "heads": 2, "head_width": 4, "depth": 1}
 
 
 def seen_from(query: torch.Tensor, key: torch.Tensor) -> Sight:
-    return Sight(mask=Mask(), positions=PositionModule(), query_position=query[None], key_position=key[None])
+    return Sight(mask=AttentionMask(), positions=PositionModule(), query_position=query[None], key_position=key[None])
 
 
 def test_sinusoidal_is_the_formula() -> None:
@@ -43,7 +43,7 @@ def test_sinusoidal_is_exact_in_a_float64_network() -> None:
 def test_sinusoidal_in_halves_has_the_same_columns_in_another_order() -> None:
     position = torch.tensor([[0, 3, 200]])
     in_turn = Sinusoidal().build(**SIZES).at_input(position, None)
-    halves = Sinusoidal(columns=Columns.HALVES).build(**SIZES).at_input(position, None)
+    halves = Sinusoidal(columns=SineColumns.HALVES).build(**SIZES).at_input(position, None)
     assert torch.equal(halves, torch.cat([in_turn[..., 0::2], in_turn[..., 1::2]], dim=-1))
 
 

@@ -14,7 +14,7 @@ from plume.core.errors import PlumeError
 from plume.core.part import replace
 from plume.nn.bidirectional import Bidirectional
 from plume.nn.recurrent import Recurrent, RecurrentStack, run_together
-from plume.nn.recurrent_layer import Cell, RecurrentLayer, Start
+from plume.nn.recurrent_layer import RecurrentCell, RecurrentLayer, Start
 from plume.nn.recurrent_rows import State
 
 ROWS, TIME, INPUT, WIDTH = 4, 7, 5, 6
@@ -137,7 +137,7 @@ def test_an_lstm_equals_torch_s(projection: int) -> None:
 
 
 def test_a_gru_equals_torch_s_with_its_gradients() -> None:
-    stack = stack_of(Recurrent(cell=Cell.GRU, width=WIDTH, depth=2))
+    stack = stack_of(Recurrent(cell=RecurrentCell.GRU, width=WIDTH, depth=2))
     theirs = nn.GRU(INPUT, WIDTH, num_layers=2, batch_first=True, dtype=torch.float64)
     with torch.no_grad():
         for index in (0, 1):
@@ -161,15 +161,16 @@ def test_a_gru_equals_torch_s_with_its_gradients() -> None:
         assert float((one - other).abs().max()) < 1e-9
 
 
-@pytest.mark.parametrize("cell", list(Cell))
+@pytest.mark.parametrize("cell", list(RecurrentCell))
 @pytest.mark.parametrize("reverse", [False, True])
-def test_each_row_is_as_if_it_were_alone(cell: Cell, reverse: bool) -> None:
+def test_each_row_is_as_if_it_were_alone(cell: RecurrentCell, reverse: bool) -> None:
     """Padding is never seen: the outputs, the last state and the gradients of a padded batch are those of its rows."""
-    stack = stack_of(Recurrent(cell=cell, width=WIDTH, depth=2, residual=True, cell_clip=0.5 if cell is Cell.LSTM else None))
+    stack = stack_of(Recurrent(cell=cell, width=WIDTH, depth=2, residual=True, cell_clip=0.5 if cell is RecurrentCell.LSTM else None))
     length = torch.tensor([3, TIME, 1, 0])
     value = numbers(ROWS, TIME, INPUT).requires_grad_()
     before = [
-        State(hidden=numbers(ROWS, WIDTH, seed=5 + i), cell=numbers(ROWS, WIDTH, seed=8) if cell is Cell.LSTM else None) for i in (0, 1)
+        State(hidden=numbers(ROWS, WIDTH, seed=5 + i), cell=numbers(ROWS, WIDTH, seed=8) if cell is RecurrentCell.LSTM else None)
+        for i in (0, 1)
     ]
     output = stack(value, state=before, length=length, reverse=reverse, keep_layers=True)
     weight = numbers(ROWS, TIME, WIDTH, seed=3)
@@ -252,7 +253,7 @@ def test_widths_flops_and_the_forget_bias() -> None:
     elmo = Recurrent(width=32, depth=2, projection=8).build(8)
     assert elmo(torch.zeros(1, 2, 8)).last.shape == (1, 2, 8)
     assert elmo.flops(rows=1, time=1) == 2 * 2 * (2 * 128 * 8 + 8 * 32)
-    square = Recurrent(cell=Cell.GRU, width=8, depth=1, start=Start.ORTHOGONAL).build(4).layer(0).recurrent[8:16]
+    square = Recurrent(cell=RecurrentCell.GRU, width=8, depth=1, start=Start.ORTHOGONAL).build(4).layer(0).recurrent[8:16]
     assert torch.allclose(square @ square.t(), torch.eye(8), atol=1e-5)
 
 
@@ -288,7 +289,7 @@ def test_weight_drop_leaves_out_recurrent_weights_only() -> None:
     ("changes", "says"),
     [
         ({"width": 0}, "width of at least 1"),
-        ({"cell": Cell.GRU, "projection": 3}, "no projection"),
+        ({"cell": RecurrentCell.GRU, "projection": 3}, "no projection"),
         ({"projection_clip": 3.0}, "set projection"),
         ({"projection": 3, "output": 4}, "not both"),
         ({"residual": True, "output": 4, "width": 8}, "one width"),

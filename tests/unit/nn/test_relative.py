@@ -16,7 +16,7 @@ from plume.core.errors import PlumeError
 from plume.nn.attention import Attention, LayerCache, Sight
 from plume.nn.positions.relative import Relative
 from plume.nn.stack import Sharing, Stack, Transformer, initialise
-from plume.nn.visibility import Mask, visible
+from plume.nn.visibility import AttentionMask, visible
 
 ROWS, TIME, TARGETS, WIDTH, HEADS, HEAD, DEPTH = 2, 9, 3, 16, 4, 4, 2
 SIZES: dict[str, Any] = {"width": WIDTH, "heads": HEADS, "head_width": HEAD, "depth": DEPTH}
@@ -106,7 +106,7 @@ class Case:
             seen = torch.cat([seen, visible(query=self.rank.gather(1, self.read), key=self.rank, strict=True)], dim=1)
         seen = torch.cat([seen.new_ones(ROWS, seen.shape[1], self.memory), seen], dim=2)
         return Sight(
-            mask=Mask(allowed=seen[:, None]),
+            mask=AttentionMask(allowed=seen[:, None]),
             positions=positions,
             query_position=query,
             key_position=torch.cat(keys),
@@ -216,7 +216,7 @@ def transformer_xl() -> tuple[Attention, Any]:
 
 def causal_sight(positions: Any, memory: int, *, time: int = TIME, known: bool = True) -> Sight:
     return Sight(
-        mask=Mask(causal=True),
+        mask=AttentionMask(causal=True),
         positions=positions,
         query_position=torch.arange(time)[None],
         key_position=torch.arange(-memory, time)[None],

@@ -16,7 +16,7 @@ from plume.nn.block import Norm
 from plume.nn.positions.rotary import Rotary
 from plume.nn.positions.scheme import PositionModule
 from plume.nn.stack import Sharing, Stack, Transformer, initialise
-from plume.nn.visibility import Mask
+from plume.nn.visibility import AttentionMask
 
 WIDTH, DEPTH, HEADS, INNER = 16, 3, 4, 24
 ATTENTION = 4 * (WIDTH * WIDTH + WIDTH)
@@ -188,7 +188,7 @@ def test_a_memory_of_earlier_inputs_is_the_longer_input(stack_of: Any, values: A
     whole = run(stack, value, full(2, 7, order=Order.CAUSAL), keep_layers=True)
     position = torch.arange(7)[None]
     later = Sight(
-        mask=Mask(causal=True), positions=PositionModule(), query_position=position[:, first:], key_position=position, before=first
+        mask=AttentionMask(causal=True), positions=PositionModule(), query_position=position[:, first:], key_position=position, before=first
     )
     found = stack(value[:, first:], sight=later, memory=[layer[:, :first] for layer in whole.layers[:-1]]).last
     close(found, whole.last[:, first:])
@@ -200,7 +200,7 @@ def test_those_that_only_look_change_nothing_for_the_others(stack_of: Any, value
     stack, value = stack_of(norm=norm), values(2, 5)
     whole = run(stack, value, full(2, 5)).last
     position = torch.arange(8)[None] % 5
-    sight = Sight(mask=Mask(), positions=PositionModule(), query_position=position, key_position=position[:, :5])
+    sight = Sight(mask=AttentionMask(), positions=PositionModule(), query_position=position, key_position=position[:, :5])
     found = stack(torch.cat([value, value[:, :3]], dim=1), sight=sight, seen=5).last
     close(found, torch.cat([whole, whole[:, :3]], dim=1))
 
@@ -213,10 +213,10 @@ def test_flops_are_those_counted(gated: bool, read: int | None, seen: int | None
     stack = part.build(embedding_width=8, sharing=Sharing.NONE, decoder=source > 0)
     value = torch.randn(2, 6, 8, requires_grad=True)
     query, key = torch.arange(6)[None], torch.arange((seen or 6) + memory)[None]
-    sight = Sight(mask=Mask(), positions=PositionModule(), query_position=query, key_position=key)
+    sight = Sight(mask=AttentionMask(), positions=PositionModule(), query_position=query, key_position=key)
     if source:
         looked_at = torch.randn(2, source, WIDTH, requires_grad=True)
-        sight.across = Sight(mask=Mask(), positions=PositionModule(), query_position=query, key_position=key, source=looked_at)
+        sight.across = Sight(mask=AttentionMask(), positions=PositionModule(), query_position=query, key_position=key, source=looked_at)
     expected = stack.flops(rows=2, time=6, positions=PositionModule(), read=read, seen=seen, memory=memory, source=source)
     with FlopCounterMode(display=False) as counter:
         wanted = None if read is None else torch.tensor([[0, 1], [2, 5]])

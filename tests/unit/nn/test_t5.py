@@ -15,7 +15,7 @@ from plume.core.errors import PlumeError
 from plume.nn.attention import Attention, LayerCache, Sight
 from plume.nn.positions.t5 import Buckets, LearnedAndBuckets, bucket_of
 from plume.nn.stack import Sharing, Transformer
-from plume.nn.visibility import Mask, mask_of
+from plume.nn.visibility import AttentionMask, mask_of
 
 ROWS, TIME, WIDTH, HEADS, HEAD = 2, 40, 16, 4, 6
 SIZES: dict[str, Any] = {"width": WIDTH, "heads": HEADS, "head_width": HEAD, "depth": 3}
@@ -27,7 +27,7 @@ def close(ours: Tensor | None, theirs: Tensor | None) -> None:
     assert float((ours - theirs).detach().abs().max()) < 1e-9
 
 
-def sight_of(positions: Any, mask: Mask, *, time: int = TIME) -> Sight:
+def sight_of(positions: Any, mask: AttentionMask, *, time: int = TIME) -> Sight:
     position = torch.arange(time)[None]
     return Sight(mask=mask, positions=positions, query_position=position, key_position=position)
 
@@ -81,10 +81,10 @@ def test_attention_is_that_of_transformers(pair: Any, values: Any) -> None:
 def test_one_step_with_a_cache_is_the_same(pair: Any, values: Any) -> None:
     ours, positions, _, _ = pair
     value, cache = values(ROWS, TIME), LayerCache()
-    whole = ours(value, queries=None, sight=sight_of(positions, Mask(causal=True)), layer=0)
+    whole = ours(value, queries=None, sight=sight_of(positions, AttentionMask(causal=True)), layer=0)
     with torch.no_grad():
-        ours(value[:, :-1], queries=None, sight=sight_of(positions, Mask(causal=True), time=TIME - 1), layer=0, cache=cache)
-        step = sight_of(positions, Mask())
+        ours(value[:, :-1], queries=None, sight=sight_of(positions, AttentionMask(causal=True), time=TIME - 1), layer=0, cache=cache)
+        step = sight_of(positions, AttentionMask())
         step.query_position = step.query_position[:, -1:]
         close(ours(value[:, -1:], queries=None, sight=step, layer=0, cache=cache), whole[:, -1:])
 
@@ -101,7 +101,7 @@ def test_all_blocks_share_one_table_and_one_lookup(stack_of: Any, values: Any) -
         stack = stack_of().train()
         stack.checkpointing = checkpointing
         read = torch.tensor([[5, 0], [39, 7]])
-        stack(values(ROWS, TIME), sight=sight_of(positions, Mask()), read=read).last.square().sum().backward()
+        stack(values(ROWS, TIME), sight=sight_of(positions, AttentionMask()), read=read).last.square().sum().backward()
         assert len(calls) == 2  # for all blocks together, and for the positions read in the last
         found.append(positions.table.weight.grad)
     close(*found)
@@ -132,7 +132,7 @@ def test_mpnet_has_both_kinds() -> None:
     expected = theirs(tokens).last_hidden_state
     at_input = positions.at_input(torch.arange(TIME)[None], None)
     value = theirs.embeddings.LayerNorm(theirs.embeddings.word_embeddings(tokens) + at_input)
-    found = stack(value, sight=sight_of(positions, Mask())).last
+    found = stack(value, sight=sight_of(positions, AttentionMask())).last
     close(found, expected)
     expected.square().sum().backward()
     theirs_gradient = theirs.embeddings.position_embeddings.weight.grad

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from plume.core.batch import Batch, Order
-from plume.nn.visibility import Mask, mask_of, ranks, visible
+from plume.nn.visibility import AttentionMask, mask_of, ranks, visible
 
 TIME = 7
 LENGTHS = torch.tensor([7, 4, 1])
@@ -35,7 +35,7 @@ def rule(batch: Batch) -> torch.Tensor:
     return seen
 
 
-def written_out(mask: Mask) -> torch.Tensor:
+def written_out(mask: AttentionMask) -> torch.Tensor:
     allowed = mask.dense(TIME, TIME, torch.device("cpu"))
     whole = torch.ones(3, 1, TIME, TIME, dtype=torch.bool)
     return (whole if allowed is None else whole & allowed)[:, 0]
@@ -75,15 +75,15 @@ def test_rows_of_a_mask_are_its_rows(batch: Batch) -> None:
 
 def test_fast_paths_make_no_dense_mask() -> None:
     tokens = torch.zeros(2, TIME, dtype=torch.long)
-    assert mask_of(Batch(tokens=tokens)) == Mask()
-    assert mask_of(Batch(tokens=tokens, order=Order.CAUSAL, length=torch.tensor([3, 7]))) == Mask(causal=True)
+    assert mask_of(Batch(tokens=tokens)) == AttentionMask()
+    assert mask_of(Batch(tokens=tokens, order=Order.CAUSAL, length=torch.tensor([3, 7]))) == AttentionMask(causal=True)
     padded = mask_of(Batch(tokens=tokens, length=torch.tensor([3, 7])))
     assert padded.allowed is not None
     assert padded.allowed.shape == (2, 1, 1, TIME)
 
 
 def test_a_causal_mask_with_cached_keys_is_the_lower_right_corner() -> None:
-    allowed = Mask(causal=True).dense(2, 5, torch.device("cpu"))
+    allowed = AttentionMask(causal=True).dense(2, 5, torch.device("cpu"))
     assert allowed is not None
     assert allowed.int().tolist() == [[1, 1, 1, 1, 0], [1, 1, 1, 1, 1]]
 

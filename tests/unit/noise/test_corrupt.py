@@ -76,7 +76,7 @@ def test_masks_do_not_depend_on_the_batch(rows_of: Any, alphabet: Alphabet) -> N
     assert (alone[0] == together[0, :10]).all()
 
 
-def test_a_tokeniser_without_a_mask_is_refused(rows_of: Any, draws: Any) -> None:
+def test_a_tokenizer_without_a_mask_is_refused(rows_of: Any, draws: Any) -> None:
     rows = rows_of([9])
     with pytest.raises(PlumeError, match="no mask token"):
         Mask()(rows, Chosen.singly(~rows.special), draws(1), Alphabet(size=50, mask=None))

@@ -116,7 +116,7 @@ def test_putting_the_spans_back_gives_the_text(select: Any, draws: Any) -> None:
 
 
 def test_too_few_sentinels_says_what_to_do(draws: Any) -> None:
-    with pytest.raises(PlumeError, match="needs 28 sentinels and the tokeniser has 5"):
+    with pytest.raises(PlumeError, match="needs 28 sentinels and the tokenizer has 5"):
         T5(rows_of([568]), draws(1), replace_sentinels(SENTINELS[:5]))
 
 

@@ -127,7 +127,7 @@ def test_without_labels_answers_are_neither_needed_nor_read(write):
 
 
 def test_half_characters_do_not_move_answers(write):
-    """JSON can hold half a surrogate pair, which no tokeniser takes."""
+    """JSON can hold half a surrogate pair, which no tokenizer takes."""
     path = write({}, "dev.json")
     path.write_text(json.dumps(document(question(("Rome", 3)), context="\ud83d: Rome")))
     (example,), _ = read(path)

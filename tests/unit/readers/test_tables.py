@@ -12,12 +12,12 @@ import pytest
 from plume.core.errors import PlumeError
 from plume.core.part import part_from_json
 from plume.readers.example import Example, Reading
-from plume.readers.table_choice import Answer
+from plume.readers.table_choice import AnswerKind
 from plume.readers.table_layout import TableLayout, find_layout
 from plume.readers.table_rows import TableFormat
 from plume.readers.tables import read_table
 
-LABEL, LABELS, SCORE = Answer
+LABEL, LABELS, SCORE = AnswerKind
 ENGLISH = [
     "A red car will start on pole as usual .",
     'No "modern" practice here, he\'s sure',
@@ -49,13 +49,15 @@ def write(path: Path, lines: Sequence[str]) -> Path:
     return path
 
 
-def read(layout: TableLayout, *paths: Path, answer: Answer = LABEL, labelled: bool = True, reading: Reading | None = None) -> list[Example]:
+def read(
+    layout: TableLayout, *paths: Path, answer: AnswerKind = LABEL, labelled: bool = True, reading: Reading | None = None
+) -> list[Example]:
     return list(read_table(paths, layout, reading or Reading(file=paths[0]), answer=answer, labelled=labelled))
 
 
 TNEWS = {"label": 100, "label_desc": "news_story", "sentence": "", "keywords": "目送,卡明斯,占有敏感期,亲子关系", "id": 0}
 # name, lines, answer, what is found in words, texts and answer of the row 5
-FORMATS: dict[str, tuple[list[str], Answer, str, tuple[str, ...], object]] = {
+FORMATS: dict[str, tuple[list[str], AnswerKind, str, tuple[str, ...], object]] = {
     "ag_news.csv": (
         [quoted(english(i), i % 4) for i in range(ROWS)],
         *(LABEL, "CSV without a header; text: column 1; label: column 2", (english(5),), "1"),
@@ -401,7 +403,7 @@ JSON = TableLayout(format=TableFormat.JSONL, texts=("text",), answer="y")
     ],
 )
 def test_bad_files_are_errors_that_name_the_line(
-    layout: TableLayout, lines: list[str], answer: Answer, message: str, tmp_path: Path
+    layout: TableLayout, lines: list[str], answer: AnswerKind, message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(PlumeError, match=f"a.txt.* ?{message}"):
         read(layout, write(tmp_path / "a.txt", lines), answer=answer)

@@ -15,7 +15,7 @@ from plume.core.seeds import Draws
 from plume.data.collate import gather
 from plume.heads.token_prediction import TokenPrediction
 from plume.model.recipe import Recipe
-from plume.model.writers import MaskWriter, SpanWriter
+from plume.model.use.writers import MaskWriter, SpanWriter
 from plume.nn.visibility import ranks
 from plume.noise.appended import AppendedSpans
 from plume.noise.blanks import LongBlank

@@ -16,10 +16,10 @@ import plume as library
 from plume.core.errors import PlumeError
 from plume.core.part import replace
 from plume.model.checkpoint import save_model
-from plume.model.generate import Sampling, write
-from plume.model.language_model import LanguageModel
 from plume.model.recipe import Recipe
-from plume.model.writers import DecoderWriter
+from plume.model.use.generate import Sampling, write
+from plume.model.use.language_model import LanguageModel
+from plume.model.use.writers import DecoderWriter
 from plume.noise.spans import OneSpan
 from plume.objectives.document_rotation import document_rotation
 from plume.objectives.masked_seq2seq import masked_seq2seq
@@ -302,7 +302,7 @@ def test_mass_goes_on_from_as_much_as_training_shows(closing: bool, model_of: An
     _, model = model_of("mass")
     model = model if closing else unstopped(model, built)
     caught: list[DecoderWriter] = []
-    monkeypatch.setattr("plume.model.writing.write", lambda writer, **_: caught.append(writer) or [])
+    monkeypatch.setattr("plume.model.use.writing.write", lambda writer, **_: caught.append(writer) or [])
     model.generate(TEXT, max_tokens=7)
     model.generate(TEXT, max_tokens=2)
     end, mask = model.abilities.end, model.abilities.mask

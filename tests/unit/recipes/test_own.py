@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from plume.core.errors import PlumeError
-from plume.data.layout import FullSentences, PairLabel, SentencePairs
+from plume.data.layouts.layout import FullSentences, PairLabel, SentencePairs
 from plume.model.assembly import GeneratorDiscriminator
 from plume.recipes import _catalog as catalog
 from plume.recipes._own import changed, read_recipe_file

@@ -18,9 +18,9 @@ from plume.core.seeds import Draws
 from plume.data.collate import gather
 from plume.data.loader import Cursor
 from plume.model.checkpoint import save_model
-from plume.model.language_model import LanguageModel
-from plume.model.memory import Memory
-from plume.model.writers import CausalWriter
+from plume.model.networks.memory import Memory
+from plume.model.use.language_model import LanguageModel
+from plume.model.use.writers import CausalWriter
 from plume.nn.positions.relative import Relative
 from plume.noise.rows import Alphabet, Rows
 from plume.objectives.backward_lm import backward_lm
@@ -64,7 +64,7 @@ def test_a_code_stands_before_the_prompt(language_model: Any, monkeypatch: pytes
             super().__init__(network, head, prompt, **options)
             prompts.append((prompt, self.first()))
 
-    monkeypatch.setattr("plume.model.writing.CausalWriter", Spy)
+    monkeypatch.setattr("plume.model.use.writing.CausalWriter", Spy)
     ids = model.tokenizer.encode(["the cat"])[0]
     for code in ("Books", "Wiki"):
         assert model.generate("the cat", code=code, max_tokens=3).lower().startswith("the cat"), "the code is not part of the text"

@@ -15,15 +15,15 @@ from plume.comparing.results import (
     Control,
     Costs,
     CurvePoint,
-    Difference,
     Disagreement,
     ModelRecord,
+    PredictionSpeed,
     PretrainRecord,
     Probe,
+    RecipeDifference,
     Recommendation,
     Results,
     ScoreRecord,
-    Speed,
     Standing,
     Status,
     Summary,
@@ -90,7 +90,7 @@ def _models(names: list[str]) -> tuple[ModelRecord, ...]:
     made = []
     for place, name in enumerate(names):
         changed = tuple(
-            Difference(path=f"objectives[{n}].noise.select", parent="Tokens()", here=f"NGrams(longest={n + 2})")
+            RecipeDifference(path=f"objectives[{n}].noise.select", parent="Tokens()", here=f"NGrams(longest={n + 2})")
             for n in range(place % 5 + 1)
         )
         made.append(
@@ -151,7 +151,7 @@ def _scores(names: list[str], tasks: tuple[TaskRecord, ...], seeds: range, draw:
         lift, rate = (RECIPES[name][2:]) if name in RECIPES else CONTROLS[name][1:]
         main = BASES[task.name] + task.best * (lift * (0.3 if task.best == 100 else 1) + draw.gauss(0, 0.009))
         curve = tuple((40 * n, main - task.best * 0.35 * math.exp(-n / 2.5) + task.best * draw.gauss(0, 0.004)) for n in range(1, 11))
-        speed = Speed(per_second=rate * draw.uniform(0.97, 1.03), p50=1.6e3 / rate, p99=2.9e3 / rate)
+        speed = PredictionSpeed(per_second=rate * draw.uniform(0.97, 1.03), p50=1.6e3 / rate, p99=2.9e3 / rate)
         made.append(
             ScoreRecord(
                 model=name,

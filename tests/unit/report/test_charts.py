@@ -11,14 +11,14 @@ import pytest
 from plume.report.charts.dots import DotRow, dot_plot
 from plume.report.charts.drawing import NARROW, WIDE, Shape, text_width
 from plume.report.charts.labels import Box, place_labels
-from plume.report.charts.panels import Frame, Panel, panels
-from plume.report.charts.scales import Linear, Logarithmic, spread
+from plume.report.charts.panels import Panel, PanelFrame, panels
+from plume.report.charts.scales import LinearScale, Logarithmic, spread
 from plume.report.charts.scatter import Point, scatter
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (59.2, 61.7), (-3, 3), (12, 99), (0.001, 0.0042)])
 def test_ticks_are_round_few_and_inside(low: float, high: float) -> None:
-    ticks = Linear(low=low, high=high, start=0, end=100).ticks(6)
+    ticks = LinearScale(low=low, high=high, start=0, end=100).ticks(6)
     assert 2 <= len(ticks) <= 7 and all(low - 1e-9 <= tick <= high + 1e-9 for tick in ticks)
     steps = {round(after - before, 9) for before, after in itertools.pairwise(ticks)}
     assert len(steps) == 1 and f"{steps.pop():e}"[:3] in ("1.0", "2.0", "2.5", "5.0")
@@ -109,8 +109,8 @@ def test_the_axis_ends_where_scores_end() -> None:
 
 def test_panels_share_their_axes_where_they_should() -> None:
     two = [Panel(name=name, about="", lines=(), main=[(0.0, low), (1.0, low + 10)]) for name, low in (("a", 10.0), ("b", 50.0))]
-    own = panels(two, Frame(across="x", x=(0, 1)))
-    shared = panels(two, Frame(across="x", x=(0, 1), y=(0, 100)))
+    own = panels(two, PanelFrame(across="x", x=(0, 1)))
+    shared = panels(two, PanelFrame(across="x", x=(0, 1), y=(0, 100)))
     heights = [[float(point.split(",")[1]) for point in found.split()] for found in re.findall(r'points="([^"]+)" class="main"', own)]
     assert heights[0] == pytest.approx(heights[1], abs=1)
     heights = [[float(point.split(",")[1]) for point in found.split()] for found in re.findall(r'points="([^"]+)" class="main"', shared)]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from plume.comparing.results import Comparison, Control, Difference, Recommendation, Results, ScoreRecord, Status, Verdict
+from plume.comparing.results import Comparison, Control, RecipeDifference, Recommendation, Results, ScoreRecord, Status, Verdict
 from plume.report import write_report
 from plume.report.words import ALL
 
@@ -155,7 +155,7 @@ def test_what_more_seeds_would_do_is_said(results: Results, tmp_path: Path) -> N
 
 def test_no_text_of_the_study_becomes_markup(results: Results, tmp_path: Path) -> None:
     bad = "<script>alert('x')</script>\"><img src=x onerror=y>&amp;"
-    part = Difference(path=bad, parent=bad, here=bad)
+    part = RecipeDifference(path=bad, parent=bad, here=bad)
     hostile = replace(
         results,
         title=bad, budget=bad, corpus=(bad,), corpus_note=bad, study=bad, command=bad, size_class=bad, machine={bad: bad}, versions={bad: bad},

@@ -11,7 +11,7 @@ import pytest
 import plume.report
 from plume.comparing.results import Control, Status, Verdict
 from plume.core.errors import PlumeError
-from plume.report.words import ALL, Words
+from plume.report.words import ALL, Wording
 from plume.report.words_charts import WORDS as CHARTS
 from plume.report.words_findings import WORDS as FINDINGS
 from plume.report.words_page import WORDS as PAGE
@@ -53,21 +53,21 @@ def test_every_text_is_used() -> None:
 @pytest.mark.parametrize("kind", [Control, Status, Verdict])
 def test_every_word_of_the_records_is_there(kind: type[Control | Status | Verdict]) -> None:
     for member in kind:
-        assert Words("en").of(member) == member.value
-        assert Words("zh").of(member) != member.value
+        assert Wording("en").of(member) == member.value
+        assert Wording("zh").of(member) != member.value
 
 
 def test_lists() -> None:
-    assert Words("en").list([]) == "" and Words("en").list(["a"]) == "a"
-    assert Words("en").list(["a", "b"]) == "a and b"
-    assert Words("zh").list(["a", "b", "c"]) == "a、b 和 c"
+    assert Wording("en").list([]) == "" and Wording("en").list(["a"]) == "a"
+    assert Wording("en").list(["a", "b"]) == "a and b"
+    assert Wording("zh").list(["a", "b", "c"]) == "a、b 和 c"
 
 
 def test_one_thing_in_english() -> None:
-    assert Words("en").count("seeds_count", 1) == "one seed"
-    assert Words("en").count("seeds_count", 1200) == "1,200 seeds"
+    assert Wording("en").count("seeds_count", 1) == "one seed"
+    assert Wording("en").count("seeds_count", 1200) == "1,200 seeds"
 
 
 def test_an_unknown_language_says_what_there_is() -> None:
     with pytest.raises(PlumeError, match=r"does not speak 'fr'.*en, zh"):
-        Words("fr")
+        Wording("fr")

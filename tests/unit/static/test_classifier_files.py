@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from plume.core.errors import PlumeError
-from plume.static.classifier_files import read_classifier, write_classifier
 from plume.static.fasttext_classifier import ClassifierLoss, ClassifierTrainer, FastTextClassifier
-from plume.static.formats_fasttext import FastTextFile, fasttext_args, write_fasttext
+from plume.static.formats.classifier import read_classifier, write_classifier
+from plume.static.formats.fasttext import FastTextFile, fasttext_args, write_fasttext
 
 TEXTS = [["good", "film", "indeed"], ["bad", "film", "alas"], ["dull", "book"], ["good", "book", "好", "书"]] * 10
 LABELS = ["yes", "no", "no", "yes"] * 10

@@ -9,7 +9,7 @@ import pytest
 
 from plume.core.errors import PlumeError
 from plume.static import evaluation
-from plume.static.vectors import NGrams, WordVectors
+from plume.static.vectors import CharacterNGrams, WordVectors
 
 PLAIN = WordVectors(words=("a", "b", "c", "d"), matrix=np.array([[1, 0], [1, 1], [0, 1], [-1, 0.2]], np.float32))
 
@@ -63,7 +63,7 @@ def test_unknown_pairs_are_left_out_and_said(tmp_path: Path) -> None:
 
 
 def test_ngrams_are_used_only_if_asked(tmp_path: Path) -> None:
-    ngrams = NGrams(matrix=np.random.default_rng(0).normal(size=(40, 2)).astype(np.float32), shortest=3, longest=5)
+    ngrams = CharacterNGrams(matrix=np.random.default_rng(0).normal(size=(40, 2)).astype(np.float32), shortest=3, longest=5)
     vectors = WordVectors(words=PLAIN.words, matrix=PLAIN.matrix, ngrams=ngrams)
     path = write(tmp_path / "ws", "a b 9\na zebra 8\na c 5\n")
     assert evaluation.similarity(vectors, path).used == 2

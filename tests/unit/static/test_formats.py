@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from plume.core.errors import PlumeError
-from plume.static.formats import open_vectors
-from plume.static.formats_fasttext import FastTextFile, fasttext_args, read_fasttext, write_fasttext
-from plume.static.formats_word2vec import read_word2vec, write_word2vec_binary, write_word2vec_text
+from plume.static.formats.detect import open_vectors
+from plume.static.formats.fasttext import FastTextFile, fasttext_args, read_fasttext, write_fasttext
+from plume.static.formats.word2vec import read_word2vec, write_word2vec_binary, write_word2vec_text
 from plume.static.vectors import WordVectors
 
 WORDS = ("the", "</s>", "北京", "naïve", "0.5", "😀", "don't")
@@ -137,7 +137,7 @@ def test_a_damaged_binary_has_its_byte(vectors: WordVectors, tmp_path: Path) -> 
 
 
 def test_binary_rows_cross_the_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("plume.static.formats_word2vec._BYTES_AT_ONCE", 64)
+    monkeypatch.setattr("plume.static.formats.word2vec._BYTES_AT_ONCE", 64)
     matrix = np.random.default_rng(0).normal(size=(1000, 9)).astype(np.float32)
     expected = WordVectors(words=tuple(f"word{number}" for number in range(1000)), matrix=matrix)
     write_word2vec_binary(tmp_path / "a", expected)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from plume.static.kernels_predict import Share
+from plume.static.kernels.predict import Share
 from plume.static.recipe import Architecture, FastText, StaticLoss, Word2Vec
 from plume.static.text import Vocabulary, WordText
 

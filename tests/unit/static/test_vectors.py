@@ -8,7 +8,7 @@ import pytest
 from plume.core.errors import PlumeError
 from plume.static.ngrams import ngram_ids
 from plume.static.sif import SIF, Mean
-from plume.static.vectors import NGrams, WordVectors
+from plume.static.vectors import CharacterNGrams, WordVectors
 
 ROYAL = WordVectors(
     words=("man", "woman", "king", "queen", "apple", "none"),
@@ -71,7 +71,7 @@ def test_an_unknown_word_is_refused_with_near_spellings() -> None:
 
 def test_a_word_never_seen_is_the_mean_of_its_ngrams() -> None:
     rows = np.random.default_rng(0).normal(size=(50, 4)).astype(np.float32)
-    ngrams = NGrams(matrix=rows, shortest=3, longest=4)
+    ngrams = CharacterNGrams(matrix=rows, shortest=3, longest=4)
     vectors = WordVectors(words=("wort",), matrix=np.ones((1, 4), np.float32), ngrams=ngrams)
     ids = ngram_ids("词语", shortest=3, longest=4, buckets=50)
     assert len(ids) == 3  # <词语 词语> <词语>
@@ -83,7 +83,9 @@ def test_a_word_never_seen_is_the_mean_of_its_ngrams() -> None:
 
 def test_a_word_too_short_for_ngrams_is_refused() -> None:
     vectors = WordVectors(
-        words=("wort",), matrix=np.ones((1, 2), np.float32), ngrams=NGrams(matrix=np.ones((9, 2), np.float32), shortest=5, longest=6)
+        words=("wort",),
+        matrix=np.ones((1, 2), np.float32),
+        ngrams=CharacterNGrams(matrix=np.ones((9, 2), np.float32), shortest=5, longest=6),
     )
     assert not vectors.knows("a") and not vectors.knows("</s>")
     with pytest.raises(PlumeError, match="too short for n-grams of 5 to 6"):
@@ -99,7 +101,7 @@ def test_mean_passes_over_unknown_words() -> None:
 
 
 def test_mean_uses_ngrams_for_words_never_seen() -> None:
-    ngrams = NGrams(matrix=np.full((7, 2), 5, np.float32), shortest=3, longest=3)
+    ngrams = CharacterNGrams(matrix=np.full((7, 2), 5, np.float32), shortest=3, longest=3)
     vectors = WordVectors(words=("wort",), matrix=np.ones((1, 2), np.float32), ngrams=ngrams)
     np.testing.assert_allclose(vectors.sentence_vectors([["wort", "unheard"], ["wort", "unheard", "unheard"]]), [[3, 3], [11 / 3, 11 / 3]])
 
@@ -129,7 +131,7 @@ def test_sif_is_the_papers_algorithm() -> None:
 
 
 def test_sif_gives_a_word_never_seen_the_weight_of_count_zero() -> None:
-    ngrams = NGrams(matrix=np.full((7, 2), 5, np.float32), shortest=3, longest=3)
+    ngrams = CharacterNGrams(matrix=np.full((7, 2), 5, np.float32), shortest=3, longest=3)
     vectors = WordVectors(words=("wort", "tat"), counts=np.array([3, 1]), matrix=np.ones((2, 2), np.float32), ngrams=ngrams)
     kept = SIF(smoothing=0.1, component=np.zeros(2))
     np.testing.assert_allclose(vectors.sentence_vectors([["tat", "unheard"]], weighting=kept), [[(0.1 / 0.35 + 5) / 2] * 2], rtol=1e-6)
@@ -161,5 +163,7 @@ def test_what_does_not_go_together_is_refused() -> None:
         WordVectors(words=("a", "b"), matrix=np.zeros((3, 2), np.float32))
     with pytest.raises(PlumeError, match="3 dimensions, the words 2"):
         WordVectors(
-            words=("a",), matrix=np.zeros((1, 2), np.float32), ngrams=NGrams(matrix=np.zeros((5, 3), np.float32), shortest=3, longest=6)
+            words=("a",),
+            matrix=np.zeros((1, 2), np.float32),
+            ngrams=CharacterNGrams(matrix=np.zeros((5, 3), np.float32), shortest=3, longest=6),
         )

@@ -14,8 +14,8 @@ from plume.tasks.classification import TASK as CLASSIFICATION
 from plume.tasks.multiple_choice import TASK as MULTIPLE_CHOICE
 from plume.tasks.qa import TASK as QA
 from plume.tasks.zero_shot import TASK as ZERO_SHOT
-from plume.tuning.labelling import lay_out_texts
-from plume.tuning.rows import Coder
+from plume.tuning.kinds.labelling import lay_out_texts
+from plume.tuning.rows.rows import Coder
 
 
 @pytest.mark.parametrize("item", [5, None, [], {"a": 1}, ("a", 5), [None], b"a"])

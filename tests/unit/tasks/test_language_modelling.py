@@ -15,13 +15,13 @@ from plume.core.batch import Batch, Order
 from plume.core.errors import PlumeError
 from plume.core.part import replace
 from plume.heads.head import precise
-from plume.model import scoring
-from plume.model.filling import _at_masks
-from plume.model.language_model import LanguageModel
+from plume.model.use import scoring
+from plume.model.use.filling import _at_masks
+from plume.model.use.language_model import LanguageModel
 from plume.static.model import WordModel
 from plume.tasks.language_modelling import TASK
-from plume.tuning import perplexity
-from plume.tuning.perplexity import Tally, _around
+from plume.tuning.zero_shot import perplexity
+from plume.tuning.zero_shot.perplexity import Tally, _around
 
 SENTENCE = "The cat finds a wooden box near the river."
 LONG = " ".join(["The old captain follows two apples after the storm.", "My sister paints the lighthouse.", SENTENCE] * 4)

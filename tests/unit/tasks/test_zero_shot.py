@@ -13,19 +13,19 @@ from plume.core.batch import Batch, Order
 from plume.core.errors import PlumeError
 from plume.core.part import replace
 from plume.heads.head import precise
-from plume.model.abilities import Abilities
-from plume.model.filling import _at_masks
-from plume.model.language_model import LanguageModel
-from plume.model.writers import DecoderWriter, SpanWriter
+from plume.model.use.abilities import Abilities
+from plume.model.use.filling import _at_masks
+from plume.model.use.language_model import LanguageModel
+from plume.model.use.writers import DecoderWriter, SpanWriter
 from plume.static.model import WordModel
 from plume.tasks.classification import TASK as CLASSIFICATION
 from plume.tasks.zero_shot import TASK, wordings
-from plume.tuning import cloze
-from plume.tuning.adaptation import Adaptation
-from plume.tuning.cloze import Cloze
+from plume.tuning.adapting.adaptation import Adaptation
 from plume.tuning.declared import Declared
-from plume.tuning.entailment import find_entailment
 from plume.tuning.tuned import TunedModel, assemble
+from plume.tuning.zero_shot import cloze
+from plume.tuning.zero_shot.cloze import Cloze
+from plume.tuning.zero_shot.entailment import find_entailment
 
 TEXTS = [
     "The cat finds a wooden box near the river.",
@@ -211,15 +211,15 @@ def taught(miniature: Any, tokenizer_for: Any) -> LanguageModel:
     length = torch.tensor([len(frame) for frame in frames])
     tokens = torch.tensor([frame + [tokenizer.pad] * (int(length.max()) - len(frame)) for frame in frames])
     masks = tokens == tokenizer.mask
-    optimiser = torch.optim.Adam(model.parameters(), 5e-3)
+    optimizer = torch.optim.Adam(model.parameters(), 5e-3)
     model.train()
     for _ in range(60):
         states = model.token_states(Batch(tokens=tokens, length=length)).last[masks]
         scores = precise(model.head("masked_lm").logits(states))
         loss = torch.nn.functional.cross_entropy(scores, torch.tensor(answers).flatten())
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss.backward()
-        optimiser.step()
+        optimizer.step()
     model.eval()
     return able
 

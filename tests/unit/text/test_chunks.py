@@ -1,4 +1,4 @@
-"""Remembering words must change nothing: every field equals what the tokeniser gives for the whole text."""
+"""Remembering words must change nothing: every field equals what the tokenizer gives for the whole text."""
 
 import dataclasses
 import json
@@ -61,7 +61,7 @@ def test_it_forgets_when_it_is_full(bound, texts, tokenizer, monkeypatch):
         assert len(tokenizer._memory._number) < 60
 
 
-def test_tokenisers_whose_words_depend_on_each_other_are_left_alone(texts, tokenizer):
+def test_tokenizers_whose_words_depend_on_each_other_are_left_alone(texts, tokenizer):
     unigram = Tokenizer(Unigram(vocabulary=100).train(iter(texts), format=BERT), format=BERT)
     assert unigram._memory is None
     file = json.loads(tokenizer.backend.to_str())

@@ -14,7 +14,7 @@ from plume.data.corpus import Corpus
 from plume.data.lexicon import UnitKind
 from plume.data.store import build_stores
 from plume.model.checkpoint import save_model
-from plume.model.language_model import LanguageModel
+from plume.model.use.language_model import LanguageModel
 from plume.recipes import _catalog as catalog
 from plume.text.known_languages import Languages
 from plume.train.budget import Budget

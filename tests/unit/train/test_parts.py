@@ -1,4 +1,4 @@
-"""The small parts around the loop: optimiser groups, devices, metrics, measures, the sparkline."""
+"""The small parts around the loop: optimizer groups, devices, metrics, measures, the sparkline."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from plume.train.distributed import Processes
 from plume.train.evaluate import evaluate, label_shares
 from plume.train.measure import measure_noise
 from plume.train.metrics import METRICS, MetricsLog, read_metrics
-from plume.train.optimiser import decayed, make_optimiser, set_rate
+from plume.train.optimizer import decayed, make_optimizer, set_rate
 from plume.train.progress import duration
 
 CPU = torch.device("cpu")
 
 
-# Optimiser
+# Optimizer
 
 
 @pytest.mark.parametrize("family", catalog.networks())
@@ -37,17 +37,17 @@ def test_only_matrices_decay(family: str, miniature: Any, built: Any) -> None:
     exempt = {name for name, parameter in model.named_parameters() if not decayed(name, parameter)}
     # XLNet's query stream starts from one vector, which is no matrix either.
     assert exempt == {name for name, _ in model.named_parameters() if name.endswith(("bias", "query_start")) or "norm" in name}
-    optimiser = make_optimiser(model, replace(recipe.training, decay=0.3, peak=0.02))
-    heavy, light = optimiser.param_groups
+    optimizer = make_optimizer(model, replace(recipe.training, decay=0.3, peak=0.02))
+    heavy, light = optimizer.param_groups
     assert (heavy["weight_decay"], light["weight_decay"]) == (0.3, 0.0)
     assert {id(parameter) for parameter in light["params"]} == {id(p) for name, p in model.named_parameters() if name in exempt}
     assert len(heavy["params"]) + len(light["params"]) == sum(parameter.requires_grad for parameter in model.parameters())
-    assert all(group["lr"] == 0.02 for group in optimiser.param_groups)
+    assert all(group["lr"] == 0.02 for group in optimizer.param_groups)
 
 
-def test_the_recipe_s_numbers_reach_the_optimiser(built: Any, miniature: Any) -> None:
+def test_the_recipe_s_numbers_reach_the_optimizer(built: Any, miniature: Any) -> None:
     recipe = miniature("roberta")
-    (first, _) = make_optimiser(built(recipe), recipe.training).param_groups
+    (first, _) = make_optimizer(built(recipe), recipe.training).param_groups
     assert (first["betas"], first["eps"]) == ((0.9, 0.98), 1e-6)
 
 
@@ -260,16 +260,16 @@ def test_layers_learn_at_rates_of_their_own(miniature: Any, built: Any) -> None:
     recipe = miniature("ulmfit")
     model = built(recipe)
     training = replace(recipe.training, layer_decay=0.5, thaw=1.0)
-    optimiser = make_optimiser(model, training)
+    optimizer = make_optimizer(model, training)
     names = {id(parameter): name for name, parameter in model.named_parameters()}
-    assert sorted(id(p) for group in optimiser.param_groups for p in group["params"]) == sorted(names)
+    assert sorted(id(p) for group in optimizer.param_groups for p in group["params"]) == sorted(names)
     found = {}
     for progress in (0.0, 0.25, 0.5, 0.75, 1.0):
-        set_rate(optimiser, 1.0, progress)
-        found[progress] = {names[id(p)]: group["lr"] for group in optimiser.param_groups for p in group["params"]}
+        set_rate(optimizer, 1.0, progress)
+        found[progress] = {names[id(p)]: group["lr"] for group in optimizer.param_groups for p in group["params"]}
     layers = ("layers.layers.2.bias", "layers.layers.1.bias", "layers.layers.0.input")
     rates = [found[1.0][name] for name in ("heads.causal_lm.bias", *layers, "embedding.token.weight")]
     assert rates == [1.0, 0.5, 0.25, 0.125, 0.0625]
     assert [sum(rate > 0 for rate in set_of.values()) for set_of in found.values()] == [1, 4, 7, 10, 11]
-    plain = make_optimiser(model, recipe.training)
+    plain = make_optimizer(model, recipe.training)
     assert len(plain.param_groups) == 2

@@ -11,9 +11,9 @@ import pytest
 import torch
 
 from plume.core.part import replace
-from plume.data.streams import Streams
+from plume.data.layouts.streams import Streams
 from plume.model.checkpoint import read_weights
-from plume.model.memory import Memory
+from plume.model.networks.memory import Memory
 from plume.model.recipe import Recipe
 from plume.objectives.masked_lm import masked_lm
 from plume.train.budget import Budget, Spent
@@ -22,7 +22,7 @@ from plume.train.device import Precision
 from plume.train.distributed import Processes
 from plume.train.evaluate import evaluate
 from plume.train.loop import Loop
-from plume.train.optimiser import make_optimiser
+from plume.train.optimizer import make_optimizer
 from plume.train.pretrain import build, plan_of
 from plume.train.progress import Progress
 from plume.train.settings import Settings
@@ -36,13 +36,13 @@ class Run:
     def __init__(self, recipe: Recipe, folder: Path, mixture_for: Any, *, steps: int, **options: Any) -> None:
         self.mixture = mixture_for(recipe, seed=4)
         self.model = build(recipe, vocabulary=self.mixture.readers[0].tokenizer.size, seed=1)
-        self.optimiser = make_optimiser(self.model, recipe.training)
+        self.optimizer = make_optimizer(self.model, recipe.training)
         self.folder = folder
         budget = Budget(unit="steps", amount=steps)
         settings = Settings(recipe=recipe, corpus=("x",), budget=budget, seed=4, **{"measurements": 2} | options)
         held_out = mixture_for(recipe, seed=9, held_out=True, rows=8)
         self.loop = Loop(
-            settings=settings, plan=plan_of(recipe), model=self.model, wrapped=self.model, optimiser=self.optimiser, mixture=self.mixture,
+            settings=settings, plan=plan_of(recipe), model=self.model, wrapped=self.model, optimizer=self.optimizer, mixture=self.mixture,
             measure=lambda _: evaluate(self.model, held_out, device=CPU, processes=Processes(CPU)),
             processes=Processes(CPU), precision=Precision.FP32, folder=folder,
             progress=Progress(budget=budget, entropy=5.0, trivial={}, quiet=True), log=None,
@@ -60,7 +60,7 @@ class Run:
         return self.loop.run(position or Position(cursors=self.mixture.start())).position
 
     def resume(self) -> Position:
-        return load_checkpoint(checkpoints(self.folder)[-1], self.model, self.optimiser)
+        return load_checkpoint(checkpoints(self.folder)[-1], self.model, self.optimizer)
 
     def weights(self) -> dict[str, torch.Tensor]:
         return read_weights(self.folder / "model.safetensors")
@@ -122,20 +122,20 @@ def test_a_run_cut_at_any_stage_ends_bit_equal(staged: Recipe, whole: Run, mixtu
     assert equal(second.weights(), whole.weights())
 
 
-def test_the_optimiser_counts_the_steps_of_each_parameter(staged: Recipe, mixture_for: Any, tmp_path: Path) -> None:
+def test_the_optimizer_counts_the_steps_of_each_parameter(staged: Recipe, mixture_for: Any, tmp_path: Path) -> None:
     """A head that a stage leaves alone has taken fewer steps, and its moments are as they were."""
     run = Run(staged, tmp_path / "run", mixture_for, steps=20)
     run.go()
-    steps = {name: int(run.optimiser.state[parameter]["step"]) for name, parameter in run.model.named_parameters()}
+    steps = {name: int(run.optimizer.state[parameter]["step"]) for name, parameter in run.model.named_parameters()}
     assert steps["heads.masked_lm.dense.weight"] == run.kinds.count(0)
     assert steps["heads.second.dense.weight"] == run.kinds.count(1)
     assert steps["embedding.token.weight"] == 20
     again = Run(staged, tmp_path / "run", mixture_for, steps=20)
     again.resume()
     for name, parameter in again.model.named_parameters():
-        held = again.optimiser.state[parameter]
+        held = again.optimizer.state[parameter]
         assert int(held["step"]) == steps[name]
-        theirs = run.optimiser.state[dict(run.model.named_parameters())[name]]
+        theirs = run.optimizer.state[dict(run.model.named_parameters())[name]]
         assert torch.equal(held["exp_avg"], theirs["exp_avg"])
         assert torch.equal(held["exp_avg_sq"], theirs["exp_avg_sq"])
 

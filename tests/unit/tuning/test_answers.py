@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plume.core.errors import PlumeError
-from plume.tuning import answers
-from plume.tuning.answers import Answered, best_answers, owner_window, windows
+from plume.tuning.rows.rows import windows as answers
+from plume.tuning.rows.windows import Answered, best_answers, owner_window, windows
 
 
 @given(length=st.integers(0, 60), room=st.integers(1, 20), data=st.data())

@@ -15,9 +15,9 @@ from plume.core.batch import Order
 from plume.core.errors import PlumeError
 from plume.core.part import part_from_json, replace
 from plume.data.loader import Cursor
-from plume.model.abilities import Abilities
 from plume.model.recipe import Recipe
-from plume.model.scoring import score
+from plume.model.use.abilities import Abilities
+from plume.model.use.scoring import score
 from plume.readers.example import Example, Reading
 from plume.readers.squad_answers import GoldAnswer
 from plume.recipes import _catalog as catalog
@@ -31,19 +31,19 @@ from plume.tasks.summarisation import TASK as SUMMARISATION
 from plume.tasks.translation import TASK as TRANSLATION
 from plume.text.tokenizer import Tokenizer
 from plume.train.pretrain import build
-from plume.tuning import by_text
-from plume.tuning.adaptation import Adaptation, Mode
-from plume.tuning.by_text import By, approach, way_of
+from plume.tuning.adapting.adaptation import Adaptation, Mode
 from plume.tuning.declared import Declared
-from plume.tuning.label_scores import label_table
-from plume.tuning.many_writers import greedy
-from plume.tuning.questions import QuestionReader
-from plume.tuning.regression import Regression
-from plume.tuning.rows import Coder
+from plume.tuning.kinds.regression import Regression
+from plume.tuning.rows.questions import QuestionReader
+from plume.tuning.rows.rows import Coder
 from plume.tuning.task import Columns, Task
 from plume.tuning.tuned import TunedModel, assemble, reading_order
-from plume.tuning.worded import LabelByText, NumberByText, step_of
-from plume.tuning.written import WrittenTask
+from plume.tuning.writing import by_text
+from plume.tuning.writing.by_text import By, approach, way_of
+from plume.tuning.writing.label_scores import label_table
+from plume.tuning.writing.many_writers import greedy
+from plume.tuning.writing.worded import LabelByText, NumberByText, step_of
+from plume.tuning.writing.written import WrittenTask
 
 DECODERS = by_text.ENCODER_DECODERS.split(", ")
 WRITERS = [*DECODERS, *by_text.LEFT_TO_RIGHT.split(", "), "unilm", "glm", "cove", "skip-thought"]
@@ -88,7 +88,7 @@ def fit(recipe: Recipe, tokenizer: Tokenizer, tasks: dict[Task, list[Example]], 
     model = assemble(body, declared)
     model.initialise(0)
     tuned = TunedModel(model, tokenizer, declared)
-    optimiser = torch.optim.Adam([one for one in model.parameters() if one.requires_grad], lr=rate)
+    optimizer = torch.optim.Adam([one for one in model.parameters() if one.requires_grad], lr=rate)
     made = [task.questions(examples, tuned.coder())[0] for task, examples in asked.items()]
     readers = [
         QuestionReader(questions=questions, rows=len(questions), seed=0, finish=lambda batch, q=questions: tuned.finish(batch, q))  # type: ignore[misc]
@@ -102,10 +102,10 @@ def fit(recipe: Recipe, tokenizer: Tokenizer, tasks: dict[Task, list[Example]], 
             on_device = batch.map(lambda array: torch.from_numpy(np.ascontiguousarray(array)))
             assert model.flops(on_device) > 0
             (loss,) = model.losses(on_device).values()
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             (loss.total / loss.count).backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            optimiser.step()
+            optimizer.step()
         cursor = readers[0].following(cursor)
     model.eval()
     return tuned
@@ -373,7 +373,7 @@ def test_what_an_encoder_decoder_answers_by_text(miniature: Any, tokenizer_for: 
     assert approach(task, body, tokenizer, LABELLED, by=By.HEAD) is task
     assert approach(task, body, tokenizer, LABELLED, adaptation=Adaptation(mode=Mode.PROBE)) is task
     assert approach(NER, body, tokenizer, []) is NER
-    alike = [Example(texts=("a",), answer="😂"), Example(texts=("b",), answer="🎉")]  # both unknown to the tokeniser
+    alike = [Example(texts=("a",), answer="😂"), Example(texts=("b",), answer="🎉")]  # both unknown to the tokenizer
     assert not isinstance(approach(CLASSIFICATION.learned(alike), body, tokenizer, alike), WrittenTask)
     with pytest.raises(PlumeError, match="cannot tell its labels apart"):
         approach(CLASSIFICATION.learned(alike), body, tokenizer, alike, by=By.TEXT)

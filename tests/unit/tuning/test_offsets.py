@@ -1,4 +1,4 @@
-"""Entities and answers point into the original text, whatever the tokeniser makes of it: what is asked, if answered rightly, comes back in place."""
+"""Entities and answers point into the original text, whatever the tokenizer makes of it: what is asked, if answered rightly, comes back in place."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from plume.readers.squad import GoldAnswer
 from plume.tasks import ner, pos, qa
 from plume.text.languages import has_han
 from plume.text.tokenizer import Tokenizer
-from plume.tuning.questions import SpanQuestions, TokenQuestions
-from plume.tuning.rows import Coder
-from plume.tuning.word_cuts import find_words
-from plume.tuning.word_rows import WordQuestions, ask_words
+from plume.tuning.rows.questions import SpanQuestions, TokenQuestions
+from plume.tuning.rows.rows import Coder
+from plume.tuning.rows.word_cuts import find_words
+from plume.tuning.rows.word_rows import WordQuestions, ask_words
 
 FAMILIES = ("bert", "roberta", "albert", "gpt", "xlnet", "t5", "elmo")  # WordPiece, bytes, Unigram, BPE, words
 PIECES = (
@@ -108,7 +108,7 @@ def test_entities_come_back_where_they_were(
     characters=st.booleans(),
 )
 def test_tags_of_a_files_own_words(family: str, coders: Any, words: list[str], length: int, space: str, characters: bool) -> None:
-    """A word that the tokeniser drops gets the most frequent tag; all others their own, as no two share a token."""
+    """A word that the tokenizer drops gets the most frequent tag; all others their own, as no two share a token."""
     text = space.join(words)
     start = np.cumsum([0, *(len(word) + len(space) for word in words)])[:-1]
     places = tuple((int(begin), int(begin) + len(word)) for begin, word in zip(start, words, strict=True))
@@ -119,7 +119,7 @@ def test_tags_of_a_files_own_words(family: str, coders: Any, words: list[str], l
     questions, notes = task.questions([example], coders[family](length))
     (answer,) = task.answers(right(questions, 4), questions, [example])
     asked = questions.line >= 0
-    assert len(answer["tags"]) == len(words) and notes["words that the tokeniser drops"] == (~asked).sum()
+    assert len(answer["tags"]) == len(words) and notes["words that the tokenizer drops"] == (~asked).sum()
     held = np.repeat(np.arange(len(questions.rows)), np.diff(questions.asked)) * 1000 + questions.column
     assert len(np.unique(held)) == len(held)
     assert answer["tags"] == [tag if known else "T2" for tag, known in zip(tags, asked, strict=True)]

@@ -12,13 +12,13 @@ import pytest
 
 import plume
 from plume.cli import main
-from plume.comparing.probes import probe
-from plume.comparing.rehearsal import _sample
+from plume.comparing.measuring.probes import probe
+from plume.comparing.planning.rehearsal import _sample
 from plume.comparing.study import Study, StudyTask
 from plume.core.errors import PlumeError
 from plume.data.corpus import CorpusKind
 from plume.model.checkpoint import save_model
-from plume.model.model import Model
+from plume.model.networks.model import Model
 from plume.nn.embedding import EmbeddingModule
 from plume.readers.example import Example, Reading
 from plume.recipes import _catalog as catalog
@@ -27,7 +27,7 @@ from plume.text.known_languages import Languages
 from plume.train.budget import Budget
 from plume.tuning.options import named, start_from_options
 from plume.tuning.preparing import prepare
-from plume.tuning.rows import Coder
+from plume.tuning.rows.rows import Coder
 from plume.tuning.settings import TaskData
 from plume.tuning.task import Columns
 

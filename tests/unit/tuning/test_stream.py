@@ -17,7 +17,7 @@ import pytest
 
 from plume.core.errors import PlumeError
 from plume.readers.example import Example, Reading
-from plume.tuning.asking import Asked, Written, answers, ask_texts, chunks, record
+from plume.tuning.asking import Asked, WrittenLines, answers, ask_texts, chunks, record
 from plume.tuning.stream import json_line, whole_lines, write_answers
 
 SIZE = 16
@@ -205,7 +205,7 @@ def test_documents_without_lines_are_numbered(tmp_path: Path) -> None:
     assert [(one["number"], one["id"], one["texts"]) for one in records] == [(n + 1, f"q{n}", ["who?", "Anna."]) for n in range(5)]
     assert "line" not in records[0]
     question = Asked(paths=[tmp_path], reading=Reading(file=tmp_path), examples=iter(examples), answer=reply)
-    rest = [one for made in answers(question, before=Written(count=3, last=records[2]), chunk=2) for one in made]
+    rest = [one for made in answers(question, before=WrittenLines(count=3, last=records[2]), chunk=2) for one in made]
     assert rest == records[3:]
 
 
@@ -214,7 +214,7 @@ def test_where_the_answer_is_a_text_the_text_is_its_source(tmp_path: Path) -> No
     made = record(example, {"text": "short"}, number=1)
     assert made == {"line": 3, "source": "a long text", "text": "short"}
     question = Asked(paths=[tmp_path], reading=Reading(file=tmp_path), examples=iter([example]), answer=reply)
-    assert list(answers(question, before=Written(count=1, last=made))) == []
+    assert list(answers(question, before=WrittenLines(count=1, last=made))) == []
 
 
 def test_lines_of_json_can_always_be_written() -> None:

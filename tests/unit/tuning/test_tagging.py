@@ -1,4 +1,4 @@
-"""Tagging: chains over windows, characters that a tokeniser would put together, words that it drops, and which files are read how."""
+"""Tagging: chains over windows, characters that a tokenizer would put together, words that it drops, and which files are read how."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from plume.readers.example import Example, Reading
 from plume.readers.plain_lines import read_plain_lines
 from plume.readers.schemes import Span
 from plume.tasks import ner, pos, segmentation
-from plume.tuning.questions import inference_batches
-from plume.tuning.rows import Coder
-from plume.tuning.tagging import Tagging
+from plume.tuning.kinds.tagging import Tagging
+from plume.tuning.rows.questions import inference_batches
+from plume.tuning.rows.rows import Coder
+from plume.tuning.rows.word_cuts import _blank, find_words, first_tokens
+from plume.tuning.rows.word_labels import with_beginnings, with_dropped
+from plume.tuning.rows.word_rows import ask_words
 from plume.tuning.task import Columns
-from plume.tuning.word_cuts import _blank, find_words, first_tokens
-from plume.tuning.word_labels import with_beginnings, with_dropped
-from plume.tuning.word_rows import ask_words
 
 LABELS = ("O", "B-PER", "I-PER")
 TEXT = "小猫在北京大学的学生看见一封信"
@@ -103,12 +103,12 @@ def test_windows_of_short_and_long_texts(coder: Any) -> None:
 
 
 def test_an_entity_without_its_first_word(coder: Any) -> None:
-    """The tokeniser drops the word that begins it: the first one that is asked begins it for the chain."""
+    """The tokenizer drops the word that begins it: the first one that is asked begins it for the chain."""
     words = ("the", "\u200b", "cat", "cat", "\u200b", "cat")
     example = in_words("O", "B-PER", "I-PER", "I-PER", "B-PER", "I-PER", words=words)
     questions, notes = replace(ner.TASK, labels=LABELS).questions([example], coder())
     assert questions.value.tolist() == [0, 1, 2, 1]
-    assert notes["words that the tokeniser drops"] == 2
+    assert notes["words that the tokenizer drops"] == 2
 
 
 def test_beginnings_of_any_order_of_labels() -> None:
@@ -155,7 +155,7 @@ def test_what_a_dropped_word_is_given(coder: Any) -> None:
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "gpt", "xlnet", "albert", "t5", "elmo"])
-def test_characters_are_units_for_every_tokeniser(family: str, coder: Any) -> None:
+def test_characters_are_units_for_every_tokenizer(family: str, coder: Any) -> None:
     """In training and at prediction alike: as many units as characters, each with tokens of its own, and other scripts by words."""
     text = TEXT + "，cat 在。」"
     places = tuple((at, at + 1) for at in range(len(TEXT)))

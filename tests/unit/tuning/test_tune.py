@@ -23,8 +23,8 @@ from plume.readers.example import Reading
 from plume.train import loop as loops
 from plume.train.checkpoint import checkpoints
 from plume.train.metrics import read_metrics
-from plume.tuning.adaptation import Adaptation, Mode
-from plume.tuning.network import TaskModel
+from plume.tuning.adapting.adaptation import Adaptation, Mode
+from plume.tuning.adapting.network import TaskModel
 from plume.tuning.options import named, start_from_options
 from plume.tuning.preparing import prepare
 from plume.tuning.settings import TaskData, Wishes, epochs_for, rate_for, training_for

@@ -12,7 +12,7 @@ from torch import Tensor
 from plume.nn.positions.scheme import PositionModule, PositionScheme
 
 
-class Columns(enum.StrEnum):
+class SineColumns(enum.StrEnum):
     """How sines and cosines stand: in turn, as the paper writes them, or in two halves, as its code and most others do."""
 
     IN_TURN = "in_turn"
@@ -20,7 +20,7 @@ class Columns(enum.StrEnum):
 
 
 class SinusoidalPositions(PositionModule):
-    def __init__(self, *, width: int, columns: Columns) -> None:
+    def __init__(self, *, width: int, columns: SineColumns) -> None:
         super().__init__()
         self.columns = columns
         # Not a buffer: it follows from the width, so it does not belong in a checkpoint.
@@ -29,7 +29,7 @@ class SinusoidalPositions(PositionModule):
     def at_input(self, position: Tensor, within: Tensor | None) -> Tensor:
         angle = position[..., None].double() * self.frequency.to(position.device)
         sines = [angle.sin(), angle.cos()]  # the embedding casts them to its own type
-        return torch.cat(sines, dim=-1) if self.columns is Columns.HALVES else torch.stack(sines, dim=-1).flatten(-2)
+        return torch.cat(sines, dim=-1) if self.columns is SineColumns.HALVES else torch.stack(sines, dim=-1).flatten(-2)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +37,7 @@ class Sinusoidal(PositionScheme):
     """Sine and cosine, wavelengths from 2π to 10000·2π."""
 
     longest: int | None = None
-    columns: Columns = Columns.IN_TURN
+    columns: SineColumns = SineColumns.IN_TURN
 
     def build(self, *, width: int, heads: int, head_width: int, depth: int, causal: bool = False) -> PositionModule:
         return SinusoidalPositions(width=width, columns=self.columns)

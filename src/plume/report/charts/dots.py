@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from plume.report.charts.drawing import NARROW, Shape, clipped, line, mark, svg, text, text_width, x_axis
-from plume.report.charts.scales import Linear, spread
+from plume.report.charts.scales import LinearScale, spread
 from plume.report.formats import points
 from plume.report.markup import Child, Markup, element, joined
 
@@ -30,7 +30,7 @@ def dot_plot(rows: Sequence[DotRow], *, width: int, title: str, about: str, axis
     room = 120 if width == NARROW else 190
     left = min(max(text_width(row.label) for row in rows), room) + 16
     low, high = _reach(rows)
-    scale = Linear(low=low, high=high, start=left, end=width - 48)
+    scale = LinearScale(low=low, high=high, start=left, end=width - 48)
     bottom = _TOP + _ROW * len(rows)
     drawn = [_row(row, scale, _TOP + _ROW * (place + 0.5), left, width) for place, row in enumerate(rows)]
     stripes = [element("rect", x=0, y=_TOP + _ROW * place, width=width, height=_ROW, class_="stripe") for place in range(0, len(rows), 2)]
@@ -48,7 +48,7 @@ def _reach(rows: Sequence[DotRow]) -> tuple[float, float]:
     return max(left, 0.0) if low >= 0 else left, min(right, 100.0) if high <= 100 else right
 
 
-def _row(row: DotRow, scale: Linear, y: float, left: float, width: int) -> Markup:
+def _row(row: DotRow, scale: LinearScale, y: float, left: float, width: int) -> Markup:
     parts: list[Child] = [text(left - 10, y + 4, clipped(row.label, left - 14), anchor="end", class_="name best" if row.best else "name")]
     if row.low is not None and row.high is not None:
         parts += _interval(row.low, row.high, scale, y)
@@ -58,7 +58,7 @@ def _row(row: DotRow, scale: Linear, y: float, left: float, width: int) -> Marku
     return element("g", *parts)
 
 
-def _interval(low: float, high: float, scale: Linear, y: float) -> list[Child]:
+def _interval(low: float, high: float, scale: LinearScale, y: float) -> list[Child]:
     ends = [min(max(end, scale.low), scale.high) for end in (low, high)]
     drawn: list[Child] = [line(scale(ends[0]), y, scale(ends[1]), y, "interval")]
     for end, shown, way in ((low, ends[0], 1), (high, ends[1], -1)):

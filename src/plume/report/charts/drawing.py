@@ -6,7 +6,7 @@ import enum
 import unicodedata
 from collections.abc import Callable, Sequence
 
-from plume.report.charts.scales import Linear, tick_text
+from plume.report.charts.scales import LinearScale, tick_text
 from plume.report.markup import Child, Markup, element, joined
 
 WIDE, NARROW = 720, 352  # a desk and a phone: each is drawn for its own width, so that text keeps its size
@@ -76,7 +76,7 @@ def clipped(content: str, width: float, size: float = SIZE) -> str:
     return content + "…"
 
 
-def x_axis(scale: Linear, top: float, bottom: float, label: str, *, most: int) -> Markup:
+def x_axis(scale: LinearScale, top: float, bottom: float, label: str, *, most: int) -> Markup:
     parts: list[Child] = []
     for value in scale.ticks(most):
         parts += [
@@ -87,7 +87,7 @@ def x_axis(scale: Linear, top: float, bottom: float, label: str, *, most: int) -
     return joined(*parts)
 
 
-def y_axis(scale: Linear, left: float, right: float, *, most: int) -> Markup:
+def y_axis(scale: LinearScale, left: float, right: float, *, most: int) -> Markup:
     parts: list[Child] = []
     for value in scale.ticks(most):
         parts += [

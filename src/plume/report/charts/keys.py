@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from plume.report.charts.drawing import Shape, line, mark, polyline, ring
 from plume.report.markup import Markup, element, joined
-from plume.report.words import Words
+from plume.report.words import Wording
 
 
 def _item(sign: Markup, word: str) -> Markup:
@@ -16,7 +16,7 @@ def _key(*items: Markup) -> Markup:
     return element("span", *items, class_="key")
 
 
-def leaderboard_key(words: Words, *, several: bool) -> Markup:
+def leaderboard_key(words: Wording, *, several: bool) -> Markup:
     items = [
         _item(mark(11, 10, Shape.MODEL, filled=True), words("key_best_group")),
         _item(mark(11, 10, Shape.MODEL, filled=False), words("key_not_best")),
@@ -28,7 +28,7 @@ def leaderboard_key(words: Words, *, several: bool) -> Markup:
     return _key(*items)
 
 
-def cost_key(words: Words) -> Markup:
+def cost_key(words: Wording) -> Markup:
     return _key(
         _item(joined(polyline([(1, 4), (11, 4), (11, 16), (21, 16)], "front")), words("key_front")),
         _item(mark(11, 10, Shape.MODEL, filled=True), words("key_on_front")),
@@ -38,16 +38,16 @@ def cost_key(words: Words) -> Markup:
     )
 
 
-def loss_key(words: Words, *, several: bool) -> Markup:
+def loss_key(words: Wording, *, several: bool) -> Markup:
     items = [_item(line(1, 10, 21, 10, "main"), words("key_first_seed" if several else "key_loss"))]
     if several:
         items.append(_item(line(1, 10, 21, 10, "thin dash1"), words("key_other_seeds")))
     return _key(*items, _item(line(1, 10, 21, 10, "level"), words("key_trivial")))
 
 
-def tuning_key(words: Words) -> Markup:
+def tuning_key(words: Wording) -> Markup:
     return _key(_item(line(1, 10, 21, 10, "main"), words("key_this_model")), _item(line(1, 10, 21, 10, "other"), words("key_other_models")))
 
 
-def probe_key(words: Words) -> Markup:
+def probe_key(words: Wording) -> Markup:
     return _key(_item(line(1, 10, 21, 10, "main"), words("key_probe")), _item(line(1, 10, 21, 10, "level"), words("key_majority")))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from plume.report.charts.drawing import Shape, clipped, line, mark, polyline, svg, text
-from plume.report.charts.scales import Linear, spread, tick_text
+from plume.report.charts.scales import LinearScale, spread, tick_text
 from plume.report.markup import Child, Markup, element
 
 WIDTH, HEIGHT = 176, 156
@@ -28,7 +28,7 @@ class Panel:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Frame:
+class PanelFrame:
     """What the panels of one figure have in common."""
 
     across: str
@@ -37,14 +37,14 @@ class Frame:
     whole_numbers: bool = False
 
 
-def panels(drawn: Sequence[Panel], frame: Frame) -> Markup:
+def panels(drawn: Sequence[Panel], frame: PanelFrame) -> Markup:
     return element("div", *(_panel(panel, frame) for panel in drawn), class_="panels")
 
 
-def _panel(panel: Panel, frame: Frame) -> Markup:
+def _panel(panel: Panel, frame: PanelFrame) -> Markup:
     low, high = frame.y or _own_range(panel)
-    x = Linear(low=frame.x[0], high=frame.x[1], start=_LEFT, end=WIDTH - _RIGHT)
-    y = Linear(low=low, high=high, start=HEIGHT - _BOTTOM, end=_TOP)
+    x = LinearScale(low=frame.x[0], high=frame.x[1], start=_LEFT, end=WIDTH - _RIGHT)
+    y = LinearScale(low=low, high=high, start=HEIGHT - _BOTTOM, end=_TOP)
     return svg(
         text(2, 13, clipped(panel.name, WIDTH - 4), class_="name best"),
         text(2, 28, clipped(panel.note, WIDTH, size=10.5), class_="tick"),
@@ -66,7 +66,7 @@ def _own_range(panel: Panel) -> tuple[float, float]:
     return spread(seen + ([] if panel.level is None else [panel.level]), around=0.12, least=0.01)
 
 
-def _axes(x: Linear, y: Linear, frame: Frame) -> list[Child]:
+def _axes(x: LinearScale, y: LinearScale, frame: PanelFrame) -> list[Child]:
     parts: list[Child] = []
     for value in y.ticks(5):
         parts += [
@@ -81,11 +81,11 @@ def _axes(x: Linear, y: Linear, frame: Frame) -> list[Child]:
     return parts
 
 
-def _path(one: Line, x: Linear, y: Linear, class_: str) -> Markup:
+def _path(one: Line, x: LinearScale, y: LinearScale, class_: str) -> Markup:
     return polyline([(x(across), y(value)) for across, value in one], class_)
 
 
-def _level(panel: Panel, x: Linear, y: Linear) -> list[Child]:
+def _level(panel: Panel, x: LinearScale, y: LinearScale) -> list[Child]:
     if panel.level is None:
         return []
     height = y(panel.level)
@@ -95,7 +95,7 @@ def _level(panel: Panel, x: Linear, y: Linear) -> list[Child]:
     return [line(_LEFT, height, x.end, height, "level"), name]
 
 
-def _main(main: Line, x: Linear, y: Linear) -> list[Child]:
+def _main(main: Line, x: LinearScale, y: LinearScale) -> list[Child]:
     if not main:
         return []
     dots = [mark(x(across), y(value), Shape.MODEL, filled=True, radius=2.6) for across, value in main] if len(main) <= 14 else []

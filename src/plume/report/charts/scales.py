@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
-class Linear:
+class LinearScale:
     """
-    >>> Linear(low=0, high=10, start=100, end=200)(5)
+    >>> LinearScale(low=0, high=10, start=100, end=200)(5)
     150.0
     """
 
@@ -33,7 +33,7 @@ class Linear:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Logarithmic(Linear):
+class Logarithmic(LinearScale):
     """For what spans powers of ten, such as speed."""
 
     def __call__(self, value: float) -> float:

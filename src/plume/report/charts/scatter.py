@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from plume.report.charts.drawing import NARROW, Shape, line, mark, polyline, ring, svg, text, x_axis, y_axis
 from plume.report.charts.labels import Box, place_labels
-from plume.report.charts.scales import Linear, Logarithmic, spread
+from plume.report.charts.scales import LinearScale, Logarithmic, spread
 from plume.report.markup import Child, Markup
 
 _TOP, _LEFT, _BOTTOM = 26, 42, 44
@@ -30,7 +30,7 @@ def scatter(points: Sequence[Point], *, width: int, title: str, about: str, acro
     room = max((high / low) ** 0.12, 1.25)
     x = Logarithmic(low=low / room, high=high * room, start=_LEFT, end=width - 10)
     bottom, top = spread([point.quality for point in points], around=0.1, least=0.5)
-    y = Linear(low=bottom, high=top, start=height - _BOTTOM, end=_TOP)
+    y = LinearScale(low=bottom, high=top, start=height - _BOTTOM, end=_TOP)
     axes = [x_axis(x, _TOP, y.start, across, most=4 if width == NARROW else 8), y_axis(y, _LEFT, x.end, most=6)]
     places = [(x(point.cost), y(point.quality)) for point in points]
     area = Box(_LEFT + 2, _TOP, width - 2, y.start - 2)

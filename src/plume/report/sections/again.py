@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from plume.report.blocks import Block, Code, Fold, Paragraph, Section
 from plume.report.formats import duration, share
-from plume.report.lookup import Study
-from plume.report.tables import Cell, Column, Table, rows_of
+from plume.report.lookup import StudyLookup
+from plume.report.tables import Table, TableCell, TableColumn, rows_of
 
 
-def again(study: Study) -> Section:
+def again(study: StudyLookup) -> Section:
     words, results = study.words, study.results
     blocks: list[Block] = [
         Paragraph(words("again_intro", seeds=", ".join(map(str, results.seeds)))),
@@ -21,7 +21,7 @@ def again(study: Study) -> Section:
     return Section(anchor="again", title=words("again"), blocks=tuple(blocks))
 
 
-def _facts(study: Study) -> Table:
+def _facts(study: StudyLookup) -> Table:
     words, results = study.words, study.results
     pairs = [
         (words("made"), results.made.replace("T", " ")),
@@ -32,11 +32,13 @@ def _facts(study: Study) -> Table:
         *((words.or_as_is("machine", name, name), value) for name, value in results.machine.items()),
         *({"plume": results.plume} | results.versions).items(),
     ]
-    columns = (Column(heading=words("what")), Column(heading=words("value"), wraps=True))
-    return Table(caption=words("facts_caption"), columns=columns, groups=rows_of([(Cell(name), Cell(value)) for name, value in pairs]))
+    columns = (TableColumn(heading=words("what")), TableColumn(heading=words("value"), wraps=True))
+    return Table(
+        caption=words("facts_caption"), columns=columns, groups=rows_of([(TableCell(name), TableCell(value)) for name, value in pairs])
+    )
 
 
-def _times(study: Study) -> Table:
+def _times(study: StudyLookup) -> Table:
     words, costs = study.words, study.results.costs
     parts = (
         ("pretraining", costs.pretraining),
@@ -45,15 +47,22 @@ def _times(study: Study) -> Table:
         ("overhead", costs.overhead),
         ("total", costs.offered),
     )
-    columns = (Column(heading=words("stage")), Column(heading=words("time"), number=True), Column(heading=words("share"), number=True))
-    rows = [(Cell(words(key)), Cell(duration(value)), Cell(share(value / costs.offered if costs.offered else 0))) for key, value in parts]
+    columns = (
+        TableColumn(heading=words("stage")),
+        TableColumn(heading=words("time"), number=True),
+        TableColumn(heading=words("share"), number=True),
+    )
+    rows = [
+        (TableCell(words(key)), TableCell(duration(value)), TableCell(share(value / costs.offered if costs.offered else 0)))
+        for key, value in parts
+    ]
     if costs.offered > 1.01 * costs.total:
-        rows.append((Cell(words("wall_time")), Cell(duration(costs.total)), Cell("")))
+        rows.append((TableCell(words("wall_time")), TableCell(duration(costs.total)), TableCell("")))
     return Table(caption=words("times_caption"), columns=columns, groups=rows_of(rows))
 
 
-def _commands(study: Study) -> Table:
+def _commands(study: StudyLookup) -> Table:
     words = study.words
-    columns = (Column(heading=words("cell")), Column(heading=words("command"), wraps=True))
-    rows = [(Cell(cell), Cell(command, code=True)) for cell, command in study.results.commands.items()]
+    columns = (TableColumn(heading=words("cell")), TableColumn(heading=words("command"), wraps=True))
+    rows = [(TableCell(cell), TableCell(command, code=True)) for cell, command in study.results.commands.items()]
     return Table(caption=words("commands_caption"), columns=columns, groups=rows_of(rows), class_="commands")

@@ -8,11 +8,11 @@ from plume.report.charts.drawing import for_desk_and_phone
 from plume.report.charts.keys import cost_key
 from plume.report.charts.scatter import Point, scatter
 from plume.report.formats import NONE, count, duration, in_points, points, rate
-from plume.report.lookup import Study, mean
-from plume.report.tables import Cell, Column, Table, rows_of
+from plume.report.lookup import StudyLookup, mean
+from plume.report.tables import Table, TableCell, TableColumn, rows_of
 
 
-def cost(study: Study) -> Section:
+def cost(study: StudyLookup) -> Section:
     words = study.words
     quick = [standing for standing in study.results.standings if standing.complete and standing.per_second > 0]
     made = [standing for standing in study.results.standings if standing.complete and standing.seconds > 0]
@@ -25,14 +25,14 @@ def cost(study: Study) -> Section:
     return Section(anchor="cost", title=words("cost"), blocks=tuple(blocks))
 
 
-def _front_sentence(study: Study, standings: list[Standing]) -> str:
+def _front_sentence(study: StudyLookup, standings: list[Standing]) -> str:
     words = study.words
     front = sorted((standing for standing in standings if standing.pareto), key=lambda standing: -standing.quality)
     listed = [words("front_item", model=each.model, quality=points(each.quality), rate=rate(each.per_second)) for each in front]
     return words.count("front", len(front), models=words.list(listed))
 
 
-def _point(study: Study, standing: Standing, cost: float, front: bool) -> Point:
+def _point(study: StudyLookup, standing: Standing, cost: float, front: bool) -> Point:
     chosen = study.results.recommendation
     return Point(
         name=standing.model,
@@ -44,13 +44,13 @@ def _point(study: Study, standing: Standing, cost: float, front: bool) -> Point:
     )
 
 
-def _speed_figure(study: Study, standings: list[Standing]) -> Figure:
+def _speed_figure(study: StudyLookup, standings: list[Standing]) -> Figure:
     drawn = [_point(study, standing, standing.per_second, standing.pareto) for standing in standings]
     about = "; ".join(f"{each.model} {points(each.quality)}, {rate(each.per_second)}/s" for each in standings)
     return _figure(study, drawn, "speed", about, more_is_better=True)
 
 
-def _making_figure(study: Study, standings: list[Standing]) -> Figure:
+def _making_figure(study: StudyLookup, standings: list[Standing]) -> Figure:
     drawn = [_point(study, standing, standing.seconds, _unbeaten(standing, standings)) for standing in standings]
     about = "; ".join(f"{each.model} {points(each.quality)}, {duration(each.seconds)}" for each in standings)
     return _figure(study, drawn, "making", about, more_is_better=False)
@@ -64,7 +64,7 @@ def _unbeaten(one: Standing, standings: list[Standing]) -> bool:
     )
 
 
-def _figure(study: Study, drawn: list[Point], kind: str, about: str, *, more_is_better: bool) -> Figure:
+def _figure(study: StudyLookup, drawn: list[Point], kind: str, about: str, *, more_is_better: bool) -> Figure:
     words = study.words
     title, across, upwards = words(f"{kind}_title"), words(f"{kind}_axis"), words("quality_axis")
     return Figure(
@@ -78,30 +78,30 @@ def _figure(study: Study, drawn: list[Point], kind: str, about: str, *, more_is_
     )
 
 
-def _table(study: Study) -> Table:
+def _table(study: StudyLookup) -> Table:
     words = study.words
     numbers = ("flops_per_token", "flops_total", "steps", "pretraining_time", "tuning_time", "time_to_make")
     columns = (
-        Column(heading=words("model")),
-        *(Column(heading=words(key), number=True) for key in numbers),
-        Column(heading=words("tokenizer")),
+        TableColumn(heading=words("model")),
+        *(TableColumn(heading=words(key), number=True) for key in numbers),
+        TableColumn(heading=words("tokenizer")),
     )
     rows = [_row(study, model) for model in [*study.recipes(), *study.controls()]]
     return Table(caption=words("cost_caption"), columns=columns, groups=rows_of(rows), sortable=True)
 
 
-def _row(study: Study, model: ModelRecord) -> tuple[Cell, ...]:
+def _row(study: StudyLookup, model: ModelRecord) -> tuple[TableCell, ...]:
     runs = study.runs(model.name)
     tuned = [mean([cell.seconds for cell in study.done(model.name, task)]) for task in study.tasks if study.done(model.name, task)]
     flops, steps, seconds = mean([run.flops for run in runs]), mean([run.steps for run in runs]), mean([run.seconds for run in runs])
     standing = study.standings.get(model.name)
     return (
-        Cell(model.name, quiet=study.words.of(model.control)),
-        Cell(count(model.flops_per_token), sort=model.flops_per_token),
-        Cell(count(flops), sort=flops),
-        Cell(f"{steps:,.0f}" if runs else NONE, sort=steps),
-        Cell(duration(seconds) if runs else NONE, sort=seconds),
-        Cell(duration(sum(tuned)) if tuned else NONE, sort=sum(tuned)),
-        Cell(duration(standing.seconds) if standing else NONE, sort=standing.seconds if standing else None),
-        Cell(model.tokenizer or NONE),
+        TableCell(model.name, quiet=study.words.of(model.control)),
+        TableCell(count(model.flops_per_token), sort=model.flops_per_token),
+        TableCell(count(flops), sort=flops),
+        TableCell(f"{steps:,.0f}" if runs else NONE, sort=steps),
+        TableCell(duration(seconds) if runs else NONE, sort=seconds),
+        TableCell(duration(sum(tuned)) if tuned else NONE, sort=sum(tuned)),
+        TableCell(duration(standing.seconds) if standing else NONE, sort=standing.seconds if standing else None),
+        TableCell(model.tokenizer or NONE),
     )

@@ -5,25 +5,25 @@ from __future__ import annotations
 from plume.comparing.results import PretrainRecord, TaskRecord
 from plume.report.blocks import Block, Figure, Fold, Paragraph, Section
 from plume.report.charts.keys import loss_key, tuning_key
-from plume.report.charts.panels import Frame, Line, Panel, panels
+from plume.report.charts.panels import Line, Panel, PanelFrame, panels
 from plume.report.charts.scales import spread
 from plume.report.formats import in_points, points
-from plume.report.lookup import Study, mean
+from plume.report.lookup import StudyLookup, mean
 
 
-def curves(study: Study) -> Section:
+def curves(study: StudyLookup) -> Section:
     words = study.words
     return Section(anchor="curves", title=words("curves"), sections=(_losses(study), _tuning(study)))
 
 
-def _losses(study: Study) -> Section:
+def _losses(study: StudyLookup) -> Section:
     words = study.words
     by_model = [[run for run in study.runs(model.name) if run.curve] for model in [*study.recipes(), *study.controls()]]
     drawn = [_loss_panel(study, runs) for runs in by_model if runs]
     blocks: list[Block] = [Paragraph(words("loss_intro"))]
     if drawn:
         longest = max(across for panel in drawn for one in (*panel.lines, panel.main) for across, _ in one)
-        frame = Frame(across=words("axis_tokens" if _by_tokens(study) else "axis_seconds"), x=(0, longest or 1))
+        frame = PanelFrame(across=words("axis_tokens" if _by_tokens(study) else "axis_seconds"), x=(0, longest or 1))
         several = any(panel.lines for panel in drawn)
         blocks.append(Figure(drawing=panels(drawn, frame), caption=words("loss_caption"), key=loss_key(words, several=several)))
     else:
@@ -31,11 +31,11 @@ def _losses(study: Study) -> Section:
     return Section(anchor="losses", title=words("losses"), blocks=tuple(blocks))
 
 
-def _by_tokens(study: Study) -> bool:
+def _by_tokens(study: StudyLookup) -> bool:
     return study.results.budget_unit != "seconds"
 
 
-def _loss_panel(study: Study, runs: list[PretrainRecord]) -> Panel:
+def _loss_panel(study: StudyLookup, runs: list[PretrainRecord]) -> Panel:
     words, first = study.words, runs[0]
     end = mean([run.curve[-1].loss for run in runs])
     lines = [tuple((float(point.tokens) if _by_tokens(study) else point.seconds, point.loss) for point in run.curve) for run in runs]
@@ -51,7 +51,7 @@ def _loss_panel(study: Study, runs: list[PretrainRecord]) -> Panel:
     )
 
 
-def _tuning(study: Study) -> Section:
+def _tuning(study: StudyLookup) -> Section:
     words = study.words
     blocks: list[Block] = [Paragraph(words("tuning_intro"))]
     made = [(task, _tuning_figure(study, task)) for task in study.results.tasks]
@@ -63,14 +63,14 @@ def _tuning(study: Study) -> Section:
     return Section(anchor="tuning", title=words("tuning"), blocks=tuple(blocks))
 
 
-def _tuning_figure(study: Study, task: TaskRecord) -> Figure | None:
+def _tuning_figure(study: StudyLookup, task: TaskRecord) -> Figure | None:
     words = study.words
     means = {summary.model: _mean_curve(study, task, summary.model) for summary in study.leaderboard(task.name)}
     means = {model: curve for model, curve in means.items() if curve}
     if not means:
         return None
     drawn = [_tuning_panel(study, model, means) for model in means]
-    frame = Frame(
+    frame = PanelFrame(
         across=words("axis_steps"),
         x=(0, max(step for curve in means.values() for step, _ in curve) or 1),
         y=spread([value for curve in means.values() for _, value in curve], around=0.06, least=0.5),
@@ -78,7 +78,7 @@ def _tuning_figure(study: Study, task: TaskRecord) -> Figure | None:
     return Figure(drawing=panels(drawn, frame), caption=words("tuning_caption", task=task.name), key=tuning_key(words))
 
 
-def _mean_curve(study: Study, task: TaskRecord, model: str) -> Line:
+def _mean_curve(study: StudyLookup, task: TaskRecord, model: str) -> Line:
     """The mean over seeds, at the steps that all of them reached."""
     by_seed = [dict(cell.curve) for cell in study.done(model, task.name) if cell.curve]
     if not by_seed:
@@ -87,7 +87,7 @@ def _mean_curve(study: Study, task: TaskRecord, model: str) -> Line:
     return [(float(step), in_points(mean([curve[step] for curve in by_seed if step in curve]), task.best)) for step in steps]
 
 
-def _tuning_panel(study: Study, model: str, means: dict[str, Line]) -> Panel:
+def _tuning_panel(study: StudyLookup, model: str, means: dict[str, Line]) -> Panel:
     step, highest = max(means[model], key=lambda point: point[1])
     about = study.words("tuning_best", value=points(highest, best=100), step=f"{step:,.0f}")
     others = tuple(curve for name, curve in means.items() if name != model)

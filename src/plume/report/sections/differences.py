@@ -7,38 +7,38 @@ import re
 from plume.comparing.results import ModelRecord
 from plume.report.blocks import Block, Fold, Paragraph, Section
 from plume.report.formats import NONE
-from plume.report.lookup import Study
-from plume.report.tables import Cell, Column, Table, rows_of
+from plume.report.lookup import StudyLookup
+from plume.report.tables import Table, TableCell, TableColumn, rows_of
 
 
-def differences(study: Study) -> Section:
+def differences(study: StudyLookup) -> Section:
     words = study.words
     blocks: list[Block] = [Paragraph(words("differences_intro")), _recipes(study)]
     blocks += [_fold(study, model) for model in study.results.models if model.differences]
     return Section(anchor="recipes", title=words("differences"), blocks=tuple(blocks))
 
 
-def _recipes(study: Study) -> Table:
+def _recipes(study: StudyLookup) -> Table:
     words = study.words
     columns = (
-        Column(heading=words("model")),
-        Column(heading=words("what_it_is"), wraps=True),
-        Column(heading=words("size_class")),
-        Column(heading=words("parent")),
-        Column(heading=words("parts_changed"), number=True),
-        Column(heading=words("paper"), wraps=True),
+        TableColumn(heading=words("model")),
+        TableColumn(heading=words("what_it_is"), wraps=True),
+        TableColumn(heading=words("size_class")),
+        TableColumn(heading=words("parent")),
+        TableColumn(heading=words("parts_changed"), number=True),
+        TableColumn(heading=words("paper"), wraps=True),
     )
     return Table(caption=words("recipes_caption"), columns=columns, groups=rows_of([_row(study, model) for model in study.results.models]))
 
 
-def _row(study: Study, model: ModelRecord) -> tuple[Cell, ...]:
+def _row(study: StudyLookup, model: ModelRecord) -> tuple[TableCell, ...]:
     return (
-        Cell(model.name, quiet=study.words.of(model.control)),
-        Cell(model.title or NONE),
-        Cell(model.size or NONE),
-        Cell(model.parent or NONE),
-        Cell(str(len(model.differences)) if model.parent else NONE),
-        Cell(model.paper or NONE, link=paper_link(model.paper)),
+        TableCell(model.name, quiet=study.words.of(model.control)),
+        TableCell(model.title or NONE),
+        TableCell(model.size or NONE),
+        TableCell(model.parent or NONE),
+        TableCell(str(len(model.differences)) if model.parent else NONE),
+        TableCell(model.paper or NONE, link=paper_link(model.paper)),
     )
 
 
@@ -52,10 +52,16 @@ def paper_link(paper: str) -> str:
     return paper if re.fullmatch(r"https?://[^\s\"'<>]+", paper) else ""
 
 
-def _fold(study: Study, model: ModelRecord) -> Fold:
+def _fold(study: StudyLookup, model: ModelRecord) -> Fold:
     words = study.words
-    columns = (Column(heading=words("part")), Column(heading=model.parent, wraps=True), Column(heading=model.name, wraps=True))
-    rows = [(Cell(each.path, code=True), Cell(each.parent, code=True), Cell(each.here, code=True)) for each in model.differences]
+    columns = (
+        TableColumn(heading=words("part")),
+        TableColumn(heading=model.parent, wraps=True),
+        TableColumn(heading=model.name, wraps=True),
+    )
+    rows = [
+        (TableCell(each.path, code=True), TableCell(each.parent, code=True), TableCell(each.here, code=True)) for each in model.differences
+    ]
     caption = words("differences_caption", model=model.name, parent=model.parent)
     summary = words.count("differences_summary", len(rows), model=model.name, parent=model.parent)
     return Fold(summary=summary, blocks=(Table(caption=caption, columns=columns, groups=rows_of(rows)),))

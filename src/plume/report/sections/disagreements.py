@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from plume.comparing.results import Disagreement, TaskRecord
-from plume.report.blocks import Answer, Example, Fold, Paragraph, Section
-from plume.report.lookup import Study
+from plume.report.blocks import AnswerGroup, ExampleBlock, Fold, Paragraph, Section
+from plume.report.lookup import StudyLookup
 
 _LONGEST = 700  # characters of a text; all of it is in results.json
 
 
-def disagreements(study: Study) -> Section:
+def disagreements(study: StudyLookup) -> Section:
     words = study.words
     folds = [_task(study, task) for task in study.results.tasks]
     shown = tuple(fold for fold in folds if fold)
@@ -17,7 +17,7 @@ def disagreements(study: Study) -> Section:
     return Section(anchor="disagreements", title=words("disagreements"), blocks=(intro, *shown))
 
 
-def _task(study: Study, task: TaskRecord) -> Fold | None:
+def _task(study: StudyLookup, task: TaskRecord) -> Fold | None:
     found = [each for each in study.results.disagreements if each.task == task.name]
     if not found:
         return None
@@ -25,12 +25,12 @@ def _task(study: Study, task: TaskRecord) -> Fold | None:
     return Fold(summary=summary, blocks=tuple(_example(study, task, each) for each in found))
 
 
-def _example(study: Study, task: TaskRecord, found: Disagreement) -> Example:
+def _example(study: StudyLookup, task: TaskRecord, found: Disagreement) -> ExampleBlock:
     words, right = study.words, sum(found.right.values())
     heading, right_word, wrong_word = (
         ("example_heading_graded", "right_graded", "wrong_graded") if task.graded else ("example_heading", "right", "wrong")
     )
-    return Example(
+    return ExampleBlock(
         heading=words(heading, row=f"{found.row + 1:,}", right=right, models=len(found.right)),
         texts=tuple(_cut(text) for text in found.texts),
         gold=_cut(found.gold) or "–",
@@ -41,14 +41,14 @@ def _example(study: Study, task: TaskRecord, found: Disagreement) -> Example:
     )
 
 
-def _answers(study: Study, found: Disagreement) -> tuple[Answer, ...]:
+def _answers(study: StudyLookup, found: Disagreement) -> tuple[AnswerGroup, ...]:
     """Equal answers together, the right one first, then by how many gave it."""
     groups: dict[tuple[bool, str], list[str]] = {}
     for model in study.models:
         if model in found.answers:
             groups.setdefault((found.right.get(model, False), found.answers[model]), []).append(model)
     ordered = sorted(groups.items(), key=lambda item: (not item[0][0], -len(item[1])))
-    return tuple(Answer(text=_cut(text), right=right, models=tuple(names)) for (right, text), names in ordered)
+    return tuple(AnswerGroup(text=_cut(text), right=right, models=tuple(names)) for (right, text), names in ordered)
 
 
 def _cut(text: str) -> str:

@@ -10,20 +10,20 @@ from plume.report.charts.dots import DotRow, dot_plot
 from plume.report.charts.drawing import for_desk_and_phone
 from plume.report.charts.keys import leaderboard_key
 from plume.report.formats import in_points, points, task_points
-from plume.report.lookup import Study
+from plume.report.lookup import StudyLookup
 from plume.report.sections.pairs import matrix, pairs_table, task_sentences
-from plume.report.tables import Cell, Column, Group, Table
+from plume.report.tables import Group, Table, TableCell, TableColumn
 
 _TAGS = ("B-", "I-", "E-", "S-", "M-")
 
 
-def leaderboards(study: Study) -> Section:
+def leaderboards(study: StudyLookup) -> Section:
     words = study.words
     inner = tuple(_task(study, task, number) for number, task in enumerate(study.results.tasks, start=1))
     return Section(anchor="tasks", title=words("leaderboards"), blocks=(Paragraph(words("leaderboards_intro")),), sections=inner)
 
 
-def _task(study: Study, task: TaskRecord, number: int) -> Section:
+def _task(study: StudyLookup, task: TaskRecord, number: int) -> Section:
     words = study.words
     blocks: list[Block] = [Paragraph(_about(study, task))]
     if task.note:
@@ -40,7 +40,7 @@ def _task(study: Study, task: TaskRecord, number: int) -> Section:
     return Section(anchor=f"task-{number}", title=task.name, blocks=tuple(blocks))
 
 
-def _about(study: Study, task: TaskRecord) -> str:
+def _about(study: StudyLookup, task: TaskRecord) -> str:
     words = study.words
     return words.sentences(
         words("task_about", title=words.or_as_is("kind", task.kind, task.title), kind=task.kind, metric=task.metric),
@@ -67,7 +67,7 @@ def _short(path: str) -> str:
     return "/".join(PurePath(path).parts[-2:])
 
 
-def _board(study: Study, task: TaskRecord, board: list[Summary]) -> list[Block]:
+def _board(study: StudyLookup, task: TaskRecord, board: list[Summary]) -> list[Block]:
     words = study.words
     blocks: list[Block] = [_figure(study, task, board), _table(study, task, board)]
     if sentences := task_sentences(study, task):
@@ -78,7 +78,7 @@ def _board(study: Study, task: TaskRecord, board: list[Summary]) -> list[Block]:
     return blocks
 
 
-def _figure(study: Study, task: TaskRecord, board: list[Summary]) -> Figure:
+def _figure(study: StudyLookup, task: TaskRecord, board: list[Summary]) -> Figure:
     words = study.words
     title = words("leaderboard_title", task=task.name, metric=task.metric)
     about = "; ".join(f"{summary.model} {task_points(summary.mean, task)}" for summary in board)
@@ -91,7 +91,7 @@ def _figure(study: Study, task: TaskRecord, board: list[Summary]) -> Figure:
     )
 
 
-def _dots(study: Study, task: TaskRecord, summary: Summary) -> DotRow:
+def _dots(study: StudyLookup, task: TaskRecord, summary: Summary) -> DotRow:
     return DotRow(
         label=summary.model,
         mean=in_points(summary.mean, task.best),
@@ -103,34 +103,34 @@ def _dots(study: Study, task: TaskRecord, summary: Summary) -> DotRow:
     )
 
 
-def _table(study: Study, task: TaskRecord, board: list[Summary]) -> Table:
+def _table(study: StudyLookup, task: TaskRecord, board: list[Summary]) -> Table:
     words = study.words
     seeds = study.results.seeds if study.several_seeds() else ()
-    columns = [Column(heading=words("model")), Column(heading=task.metric, number=True)]
+    columns = [TableColumn(heading=words("model")), TableColumn(heading=task.metric, number=True)]
     if seeds:
-        columns.append(Column(heading=words("interval"), number=True))
-        columns += [Column(heading=words("seed_number", seed=seed), number=True) for seed in seeds]
-    columns.append(Column(heading=words("best_group")))
+        columns.append(TableColumn(heading=words("interval"), number=True))
+        columns += [TableColumn(heading=words("seed_number", seed=seed), number=True) for seed in seeds]
+    columns.append(TableColumn(heading=words("best_group")))
     rows = tuple(_line(study, task, summary, seeds) for summary in board)
     return Table(caption=words("leaderboard_caption", task=task.name), columns=tuple(columns), groups=(Group(rows=rows),), sortable=True)
 
 
-def _line(study: Study, task: TaskRecord, summary: Summary, seeds: tuple[int, ...]) -> tuple[Cell, ...]:
+def _line(study: StudyLookup, task: TaskRecord, summary: Summary, seeds: tuple[int, ...]) -> tuple[TableCell, ...]:
     control = study.models[summary.model].control if summary.model in study.models else None
     cells = [
-        Cell(summary.model, quiet=study.words.of(control)),
-        Cell(task_points(summary.mean, task), sort=summary.mean, strong=summary.best_group),
+        TableCell(summary.model, quiet=study.words.of(control)),
+        TableCell(task_points(summary.mean, task), sort=summary.mean, strong=summary.best_group),
     ]
     if seeds:
         known = summary.low is not None
-        cells.append(Cell(f"{points(summary.low, task.best)} – {points(summary.high, task.best)}" if known else "–", sort=summary.low))
+        cells.append(TableCell(f"{points(summary.low, task.best)} – {points(summary.high, task.best)}" if known else "–", sort=summary.low))
         scores = {cell.seed: cell.main for cell in study.done(summary.model, task.name)}
-        cells += [Cell(task_points(scores.get(seed), task), sort=scores.get(seed)) for seed in seeds]
-    cells.append(Cell("●" if summary.best_group else "", spoken=study.words("in_best_group") if summary.best_group else ""))
+        cells += [TableCell(task_points(scores.get(seed), task), sort=scores.get(seed)) for seed in seeds]
+    cells.append(TableCell("●" if summary.best_group else "", spoken=study.words("in_best_group") if summary.best_group else ""))
     return tuple(cells)
 
 
-def _absent(study: Study, task: TaskRecord) -> str:
+def _absent(study: StudyLookup, task: TaskRecord) -> str:
     absent = [model.name for model in study.results.models if study.summary(model.name, task.name) is None]
     if not absent:
         return ""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from plume.comparing.results import ModelRecord, Status
 from plume.report.blocks import Block, Paragraph, Section
 from plume.report.formats import NONE, count, margin, milliseconds, points, rate, size, task_points
-from plume.report.lookup import Study, geometric
-from plume.report.tables import Cell, Column, Group, Table
+from plume.report.lookup import StudyLookup, geometric
+from plume.report.tables import Group, Table, TableCell, TableColumn
 
 
-def overall(study: Study) -> Section:
+def overall(study: StudyLookup) -> Section:
     words = study.words
     blocks: list[Block] = [Paragraph(words.count("overall_intro", len(study.results.seeds))), overall_table(study)]
     notes = [words("overall_note")]
@@ -18,7 +18,7 @@ def overall(study: Study) -> Section:
     return Section(anchor="overall", title=words("overall"), blocks=(*blocks, Paragraph(words.sentences(*notes), "note")))
 
 
-def overall_table(study: Study) -> Table:
+def overall_table(study: StudyLookup) -> Table:
     words = study.words
     groups = [Group(rows=tuple(_row(study, model) for model in study.recipes()))]
     controls = tuple(_row(study, model) for model in study.controls())
@@ -27,17 +27,17 @@ def overall_table(study: Study) -> Table:
     return Table(caption=words("overall_caption"), columns=_columns(study), groups=tuple(groups), sortable=True, class_="overall")
 
 
-def _columns(study: Study) -> tuple[Column, ...]:
+def _columns(study: StudyLookup) -> tuple[TableColumn, ...]:
     words = study.words
-    tasks = [Column(heading=f"{task.name} {task.metric}", number=True, about=task.title) for task in study.results.tasks]
+    tasks = [TableColumn(heading=f"{task.name} {task.metric}", number=True, about=task.title) for task in study.results.tasks]
     costs = ("parameters", "disk", "tokens_seen", "training_speed", "predictions_per_second", "p50", "p99", "peak_memory")
-    quality = Column(heading=words("quality"), number=True, about=words("quality_about"))
-    return (Column(heading=words("model")), quality, *tasks, *(Column(heading=words(key), number=True) for key in costs))
+    quality = TableColumn(heading=words("quality"), number=True, about=words("quality_about"))
+    return (TableColumn(heading=words("model")), quality, *tasks, *(TableColumn(heading=words(key), number=True) for key in costs))
 
 
-def _row(study: Study, model: ModelRecord) -> tuple[Cell, ...]:
+def _row(study: StudyLookup, model: ModelRecord) -> tuple[TableCell, ...]:
     chosen = study.results.recommendation
-    name = Cell(
+    name = TableCell(
         model.name,
         quiet=study.words.of(model.control) if model.control else "",
         strong=chosen is not None and chosen.model == model.name,
@@ -45,23 +45,23 @@ def _row(study: Study, model: ModelRecord) -> tuple[Cell, ...]:
     return (name, _quality(study, model.name), *(_score(study, model.name, task) for task in study.tasks), *_costs(study, model))
 
 
-def _quality(study: Study, model: str) -> Cell:
+def _quality(study: StudyLookup, model: str) -> TableCell:
     standing = study.standings.get(model)
     if standing is None:
-        return Cell(NONE)
+        return TableCell(NONE)
     sign = "" if standing.complete else "†"
-    return Cell(points(standing.quality) + sign, quiet=plus_minus(margin(standing.low, standing.high)), sort=standing.quality)
+    return TableCell(points(standing.quality) + sign, quiet=plus_minus(margin(standing.low, standing.high)), sort=standing.quality)
 
 
-def _score(study: Study, model: str, task: str) -> Cell:
+def _score(study: StudyLookup, model: str, task: str) -> TableCell:
     summary, record = study.summary(model, task), study.tasks[task]
     if summary is None:
-        return Cell(_why_not(study, model, task))
+        return TableCell(_why_not(study, model, task))
     within = plus_minus(margin(summary.low, summary.high, record.best))
-    return Cell(task_points(summary.mean, record), quiet=within, sort=summary.mean, strong=summary.best_group)
+    return TableCell(task_points(summary.mean, record), quiet=within, sort=summary.mean, strong=summary.best_group)
 
 
-def _why_not(study: Study, model: str, task: str) -> str:
+def _why_not(study: StudyLookup, model: str, task: str) -> str:
     """One word for a cell without a score; the reason stands in its own section."""
     states = {cell.status for cell in study.cells(model, task)} - {Status.DONE}
     return study.words.of(sorted(states)[0]) if states else NONE
@@ -71,19 +71,19 @@ def plus_minus(half: str) -> str:
     return f"± {half}" if half else ""
 
 
-def _costs(study: Study, model: ModelRecord) -> tuple[Cell, ...]:
+def _costs(study: StudyLookup, model: ModelRecord) -> tuple[TableCell, ...]:
     standing, speeds = study.standings.get(model.name), study.speeds(model.name)
     tokens, training = study.tokens(model.name), study.tokens_per_second(model.name)
     predicted = standing.per_second if standing else geometric([speed.per_second for speed in speeds]) or 0.0
     p50, p99 = study.latency(model.name)
     memory = study.peak_memory(model.name)
     return (
-        Cell(count(model.parameters), sort=model.parameters),
-        Cell(size(model.disk), sort=model.disk),
-        Cell(count(tokens), sort=tokens),
-        Cell(count(training), sort=training),
-        Cell(rate(predicted), sort=predicted),
-        Cell(milliseconds(p50), sort=p50),
-        Cell(milliseconds(p99), sort=p99),
-        Cell(size(memory), sort=memory),
+        TableCell(count(model.parameters), sort=model.parameters),
+        TableCell(size(model.disk), sort=model.disk),
+        TableCell(count(tokens), sort=tokens),
+        TableCell(count(training), sort=training),
+        TableCell(rate(predicted), sort=predicted),
+        TableCell(milliseconds(p50), sort=p50),
+        TableCell(milliseconds(p99), sort=p99),
+        TableCell(size(memory), sort=memory),
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from plume.comparing.results import Comparison, TaskRecord, Verdict
 from plume.report.formats import points, probability, signed
-from plume.report.lookup import Study
-from plume.report.tables import Cell, Column, Table, rows_of
+from plume.report.lookup import StudyLookup
+from plume.report.tables import Table, TableCell, TableColumn, rows_of
 
 _SIGNS = {Verdict.FIRST: "▲", Verdict.SECOND: "▽", Verdict.SAME: "="}
 _MOST_SENTENCES = 3
@@ -13,7 +13,7 @@ _TOO_MANY_SEEDS = 100  # nobody will run them, and the estimate is not that good
 _TURNED = {Verdict.FIRST: Verdict.SECOND, Verdict.SECOND: Verdict.FIRST, Verdict.SAME: Verdict.SAME}
 
 
-def sentence(study: Study, task: TaskRecord, pair: Comparison) -> str:
+def sentence(study: StudyLookup, task: TaskRecord, pair: Comparison) -> str:
     """One comparison in plain words."""
     words = study.words
     if pair.verdict is Verdict.SAME:
@@ -25,7 +25,7 @@ def sentence(study: Study, task: TaskRecord, pair: Comparison) -> str:
     return words("is_better", better=better, worse=worse, **values)
 
 
-def _same(study: Study, pair: Comparison) -> str:
+def _same(study: StudyLookup, pair: Comparison) -> str:
     words, both = study.words, {"first": pair.first, "second": pair.second}
     if pair.difference == 0:
         return words("same_score", **both)
@@ -42,7 +42,7 @@ def _more(seeds: int) -> str:
     return str(seeds) if seeds <= _TOO_MANY_SEEDS else f"> {_TOO_MANY_SEEDS}"
 
 
-def task_sentences(study: Study, task: TaskRecord) -> list[str]:
+def task_sentences(study: StudyLookup, task: TaskRecord) -> list[str]:
     """The best and its group, what would tell them apart, and the controls."""
     board, pairs = study.leaderboard(task.name), _by_pair(study, task)
     if len(board) < 2 or not pairs:
@@ -58,7 +58,7 @@ def task_sentences(study: Study, task: TaskRecord) -> list[str]:
     return said + [text for control in controls if (text := _against(study, task, control, pairs))]
 
 
-def _what_would_tell(study: Study, task: TaskRecord, alike: list[Comparison]) -> list[str]:
+def _what_would_tell(study: StudyLookup, task: TaskRecord, alike: list[Comparison]) -> list[str]:
     """A sentence a pair; where there are many, those together that lack the same."""
     words = study.words
     if len(alike) <= _MOST_SENTENCES or alike[0].seeds == 1:
@@ -72,7 +72,7 @@ def _what_would_tell(study: Study, task: TaskRecord, alike: list[Comparison]) ->
     return said + ([words("same_score", first=best, second=words.list(ties))] if ties else [])
 
 
-def _group(study: Study, best: str, alike: list[str], rest: list[str]) -> str:
+def _group(study: StudyLookup, best: str, alike: list[str], rest: list[str]) -> str:
     words = study.words
     if not alike:
         return words("best_alone", best=best)
@@ -81,7 +81,7 @@ def _group(study: Study, best: str, alike: list[str], rest: list[str]) -> str:
     return words("best_of_group", best=best, alike=words.list(alike), rest=words.list(rest))
 
 
-def _against(study: Study, task: TaskRecord, control: str, pairs: dict[tuple[str, str], Comparison]) -> str:
+def _against(study: StudyLookup, task: TaskRecord, control: str, pairs: dict[tuple[str, str], Comparison]) -> str:
     """Whom a control leaves behind, whom not."""
     words = study.words
     recipes = [summary.model for summary in study.leaderboard(task.name) if not study.models[summary.model].control]
@@ -97,7 +97,7 @@ def _against(study: Study, task: TaskRecord, control: str, pairs: dict[tuple[str
     return words("against_control", control=study.named(control), verdicts=words("clause_stop").join(parts)) + words("stop")
 
 
-def _by_pair(study: Study, task: TaskRecord) -> dict[tuple[str, str], Comparison]:
+def _by_pair(study: StudyLookup, task: TaskRecord) -> dict[tuple[str, str], Comparison]:
     """Both ways round."""
     found: dict[tuple[str, str], Comparison] = {}
     for pair in study.results.comparisons:
@@ -122,49 +122,51 @@ def _turned(pair: Comparison) -> Comparison:
     )
 
 
-def matrix(study: Study, task: TaskRecord) -> Table | None:
+def matrix(study: StudyLookup, task: TaskRecord) -> Table | None:
     """A row and a column a model, by rank: the row's model is better ▲, worse ▽, or not told apart = from the column's."""
     words, pairs = study.words, _by_pair(study, task)
     names = [summary.model for summary in study.leaderboard(task.name)]
     if not pairs or len(names) < 2:
         return None
-    columns = [Column(heading=words("model")), *(Column(heading=str(n), about=name) for n, name in enumerate(names, start=1))]
-    rows = [(Cell(f"{n} {name}"), *(_sign(study, task, pairs, name, other) for other in names)) for n, name in enumerate(names, start=1)]
+    columns = [TableColumn(heading=words("model")), *(TableColumn(heading=str(n), about=name) for n, name in enumerate(names, start=1))]
+    rows = [
+        (TableCell(f"{n} {name}"), *(_sign(study, task, pairs, name, other) for other in names)) for n, name in enumerate(names, start=1)
+    ]
     return Table(caption=words("matrix_caption", task=task.name), columns=tuple(columns), groups=rows_of(rows), class_="matrix")
 
 
-def _sign(study: Study, task: TaskRecord, pairs: dict[tuple[str, str], Comparison], name: str, other: str) -> Cell:
+def _sign(study: StudyLookup, task: TaskRecord, pairs: dict[tuple[str, str], Comparison], name: str, other: str) -> TableCell:
     if name == other:
-        return Cell("·")
+        return TableCell("·")
     pair = pairs.get((name, other))
-    return Cell(_SIGNS[pair.verdict], spoken=sentence(study, task, pair)) if pair else Cell("")
+    return TableCell(_SIGNS[pair.verdict], spoken=sentence(study, task, pair)) if pair else TableCell("")
 
 
-def pairs_table(study: Study, task: TaskRecord) -> Table:
+def pairs_table(study: StudyLookup, task: TaskRecord) -> Table:
     words, pairs = study.words, _by_pair(study, task)
     names = [summary.model for summary in study.leaderboard(task.name)]
     rows = []
     for place, name in enumerate(names):
         rows += [_pair(study, task, pairs[name, other]) for other in names[place + 1 :] if (name, other) in pairs]
     columns = (
-        Column(heading=words("first")),
-        Column(heading=words("second")),
-        Column(heading=words("difference"), number=True),
-        Column(heading=words("interval"), number=True),
-        Column(heading=words("p_value"), number=True),
-        Column(heading=words("verdict")),
-        Column(heading=words("more_seeds"), number=True),
+        TableColumn(heading=words("first")),
+        TableColumn(heading=words("second")),
+        TableColumn(heading=words("difference"), number=True),
+        TableColumn(heading=words("interval"), number=True),
+        TableColumn(heading=words("p_value"), number=True),
+        TableColumn(heading=words("verdict")),
+        TableColumn(heading=words("more_seeds"), number=True),
     )
     return Table(caption=words("pairs_caption", task=task.name), columns=columns, groups=rows_of(rows), sortable=True)
 
 
-def _pair(study: Study, task: TaskRecord, pair: Comparison) -> tuple[Cell, ...]:
+def _pair(study: StudyLookup, task: TaskRecord, pair: Comparison) -> tuple[TableCell, ...]:
     return (
-        Cell(pair.first),
-        Cell(pair.second),
-        Cell(signed(pair.difference, task.best), sort=pair.difference),
-        Cell(f"{signed(pair.low, task.best)} … {signed(pair.high, task.best)}", sort=pair.low),
-        Cell(probability(pair.p), sort=pair.p),
-        Cell(f"{_SIGNS[pair.verdict]} {study.words.of(pair.verdict)}"),
-        Cell(_more(pair.more_seeds) if pair.more_seeds else "–", sort=pair.more_seeds),
+        TableCell(pair.first),
+        TableCell(pair.second),
+        TableCell(signed(pair.difference, task.best), sort=pair.difference),
+        TableCell(f"{signed(pair.low, task.best)} … {signed(pair.high, task.best)}", sort=pair.low),
+        TableCell(probability(pair.p), sort=pair.p),
+        TableCell(f"{_SIGNS[pair.verdict]} {study.words.of(pair.verdict)}"),
+        TableCell(_more(pair.more_seeds) if pair.more_seeds else "–", sort=pair.more_seeds),
     )

@@ -5,21 +5,21 @@ from __future__ import annotations
 from plume.comparing.results import Probe, TaskRecord
 from plume.report.blocks import Block, Figure, Fold, Paragraph, Section
 from plume.report.charts.keys import probe_key
-from plume.report.charts.panels import Frame, Panel, panels
+from plume.report.charts.panels import Panel, PanelFrame, panels
 from plume.report.charts.scales import spread
 from plume.report.formats import points
-from plume.report.lookup import Study
-from plume.report.tables import Cell, Column, Table, rows_of
+from plume.report.lookup import StudyLookup
+from plume.report.tables import Table, TableCell, TableColumn, rows_of
 
 
-def probes(study: Study) -> Section:
+def probes(study: StudyLookup) -> Section:
     words = study.words
     inner = tuple(made for number, task in enumerate(study.results.tasks, start=1) if (made := _task(study, task, number)))
     intro = Paragraph(words("probes_intro") if inner else words("no_probes"))
     return Section(anchor="probes", title=words("probes"), blocks=(intro,), sections=inner)
 
 
-def _task(study: Study, task: TaskRecord, number: int) -> Section | None:
+def _task(study: StudyLookup, task: TaskRecord, number: int) -> Section | None:
     words = study.words
     order = [model.name for model in [*study.recipes(), *study.controls()]]
     found = sorted(
@@ -39,20 +39,22 @@ def _peak(probe: Probe) -> int:
     return probe.score.index(max(probe.score))
 
 
-def _layer(study: Study, layer: int) -> str:
+def _layer(study: StudyLookup, layer: int) -> str:
     return study.words("embedding") if layer == 0 else study.words("layer_number", layer=layer)
 
 
-def _figure(study: Study, task: TaskRecord, found: list[Probe]) -> Figure:
+def _figure(study: StudyLookup, task: TaskRecord, found: list[Probe]) -> Figure:
     words = study.words
     deepest = max(len(probe.score) for probe in found) - 1
     seen = [100 * value for probe in found for value in (*probe.score, probe.majority)]
-    frame = Frame(across=words("axis_layer"), x=(-0.2, max(deepest, 1) + 0.2), y=spread(seen, around=0.08, least=1), whole_numbers=True)
+    frame = PanelFrame(
+        across=words("axis_layer"), x=(-0.2, max(deepest, 1) + 0.2), y=spread(seen, around=0.08, least=1), whole_numbers=True
+    )
     drawn = [_panel(study, probe) for probe in found]
     return Figure(drawing=panels(drawn, frame), caption=words("probe_caption", task=task.name), key=probe_key(words))
 
 
-def _panel(study: Study, probe: Probe) -> Panel:
+def _panel(study: StudyLookup, probe: Probe) -> Panel:
     note = study.words("probe_best", layer=_layer(study, _peak(probe)), score=points(max(probe.score)))
     return Panel(
         name=probe.model,
@@ -64,17 +66,17 @@ def _panel(study: Study, probe: Probe) -> Panel:
     )
 
 
-def _table(study: Study, task: TaskRecord, found: list[Probe]) -> Table:
+def _table(study: StudyLookup, task: TaskRecord, found: list[Probe]) -> Table:
     words = study.words
     deepest = max(len(probe.score) for probe in found)
-    columns = [Column(heading=words("model")), *(Column(heading=_layer(study, layer), number=True) for layer in range(deepest))]
-    columns += [Column(heading=words("majority"), number=True), Column(heading=words("examples"), number=True)]
+    columns = [TableColumn(heading=words("model")), *(TableColumn(heading=_layer(study, layer), number=True) for layer in range(deepest))]
+    columns += [TableColumn(heading=words("majority"), number=True), TableColumn(heading=words("examples"), number=True)]
     return Table(
         caption=words("probe_table", task=task.name), columns=tuple(columns), groups=rows_of([_row(probe, deepest) for probe in found])
     )
 
 
-def _row(probe: Probe, deepest: int) -> tuple[Cell, ...]:
-    scores = [Cell(points(value), strong=layer == _peak(probe)) for layer, value in enumerate(probe.score)]
-    empty = [Cell("")] * (deepest - len(scores))
-    return (Cell(probe.model), *scores, *empty, Cell(points(probe.majority)), Cell(f"{probe.examples:,}"))
+def _row(probe: Probe, deepest: int) -> tuple[TableCell, ...]:
+    scores = [TableCell(points(value), strong=layer == _peak(probe)) for layer, value in enumerate(probe.score)]
+    empty = [TableCell("")] * (deepest - len(scores))
+    return (TableCell(probe.model), *scores, *empty, TableCell(points(probe.majority)), TableCell(f"{probe.examples:,}"))

@@ -5,18 +5,18 @@ from __future__ import annotations
 from plume.comparing.results import Status
 from plume.report.blocks import Paragraph, Section
 from plume.report.formats import NONE
-from plume.report.lookup import Study
-from plume.report.tables import Cell, Column, Table, rows_of
+from plume.report.lookup import StudyLookup
+from plume.report.tables import Table, TableCell, TableColumn, rows_of
 
 
-def problems(study: Study) -> Section:
+def problems(study: StudyLookup) -> Section:
     words = study.words
     found = _found(study)
     blocks = (Paragraph(words("problems_intro")), _table(study, found)) if found else (Paragraph(words("no_problems")),)
     return Section(anchor="problems", title=words("problems"), blocks=blocks)
 
 
-def _found(study: Study) -> dict[tuple[str, str, Status, str], list[int]]:
+def _found(study: StudyLookup) -> dict[tuple[str, str, Status, str], list[int]]:
     """Seeds by model, task, state and reason: what fails for one seed often fails alike for all."""
     found: dict[tuple[str, str, Status, str], list[int]] = {}
     for run in study.results.pretraining:
@@ -30,17 +30,23 @@ def _found(study: Study) -> dict[tuple[str, str, Status, str], list[int]]:
     return found
 
 
-def _table(study: Study, found: dict[tuple[str, str, Status, str], list[int]]) -> Table:
+def _table(study: StudyLookup, found: dict[tuple[str, str, Status, str], list[int]]) -> Table:
     words = study.words
     columns = (
-        Column(heading=words("model")),
-        Column(heading=words("stage")),
-        Column(heading=words("seeds")),
-        Column(heading=words("state")),
-        Column(heading=words("reason"), wraps=True),
+        TableColumn(heading=words("model")),
+        TableColumn(heading=words("stage")),
+        TableColumn(heading=words("seeds")),
+        TableColumn(heading=words("state")),
+        TableColumn(heading=words("reason"), wraps=True),
     )
     rows = [
-        (Cell(model), Cell(stage), Cell(", ".join(map(str, sorted(seeds)))), Cell(words.of(status)), Cell(reason or NONE))
+        (
+            TableCell(model),
+            TableCell(stage),
+            TableCell(", ".join(map(str, sorted(seeds)))),
+            TableCell(words.of(status)),
+            TableCell(reason or NONE),
+        )
         for (model, stage, status, reason), seeds in found.items()
     ]
     return Table(caption=words("problems_caption"), columns=columns, groups=rows_of(rows))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from plume.comparing.results import Control, Recommendation, Standing, Status
 from plume.report.blocks import Block, Fact, Facts, Paragraph, Section
 from plume.report.formats import count, duration, milliseconds, points, rate, signed, size
-from plume.report.lookup import Study
+from plume.report.lookup import StudyLookup
 
 
-def recommendation(study: Study) -> Section:
+def recommendation(study: StudyLookup) -> Section:
     words, chosen = study.words, study.results.recommendation
     blocks: list[Block] = [Paragraph(verdict(study), "verdict", strong=chosen.model if chosen else "")]
     if chosen is not None and chosen.model in study.standings:
@@ -17,14 +17,14 @@ def recommendation(study: Study) -> Section:
     return Section(anchor="recommendation", title=words("recommendation"), blocks=tuple(blocks), class_="callout")
 
 
-def verdict(study: Study) -> str:
+def verdict(study: StudyLookup) -> str:
     chosen = study.results.recommendation
     if chosen is None or chosen.model not in study.standings:
         return study.words("no_recommendation")
     return study.words.sentences(_which(study, chosen), _paid(study, chosen))
 
 
-def _which(study: Study, chosen: Recommendation) -> str:
+def _which(study: StudyLookup, chosen: Recommendation) -> str:
     """The first sentence: the model, its quality, whom it cannot be told apart from, and what it costs."""
     words, standing = study.words, study.standings[chosen.model]
     values = {
@@ -45,13 +45,13 @@ def _which(study: Study, chosen: Recommendation) -> str:
     return words("ship_cheaper_of_many", others=words.few(others), **values) if others else words("ship_cheaper", **values)
 
 
-def quality_text(study: Study, standing: Standing) -> str:
+def quality_text(study: StudyLookup, standing: Standing) -> str:
     if standing.low is None or standing.high is None:
         return points(standing.quality)
     return study.words("with_interval", value=points(standing.quality), low=points(standing.low), high=points(standing.high))
 
 
-def _paid(study: Study, chosen: Recommendation) -> str:
+def _paid(study: StudyLookup, chosen: Recommendation) -> str:
     """The second sentence: whether pre-training paid, against the two controls."""
     words = study.words
     record = study.models.get(chosen.model)
@@ -63,7 +63,7 @@ def _paid(study: Study, chosen: Recommendation) -> str:
     return words(key, scratch=_control_text(study, scratch, chosen), static=_control_text(study, static, chosen))
 
 
-def _control_text(study: Study, control: Standing | None, chosen: Recommendation) -> str:
+def _control_text(study: StudyLookup, control: Standing | None, chosen: Recommendation) -> str:
     """Its quality; where it lacks some of the tasks, on how many it is."""
     if control is None:
         return points(None)
@@ -71,13 +71,13 @@ def _control_text(study: Study, control: Standing | None, chosen: Recommendation
     return points(control.quality) if own == all_ else study.words("on_some_tasks", value=points(control.quality), own=own, all=all_)
 
 
-def _control(study: Study, kind: Control) -> Standing | None:
+def _control(study: StudyLookup, kind: Control) -> Standing | None:
     """Of several word vectors the best."""
     found = [study.standings[model.name] for model in study.results.models if model.control is kind and model.name in study.standings]
     return max(found, key=lambda one: one.quality, default=None)
 
 
-def _facts(study: Study, standing: Standing) -> tuple[Fact, ...]:
+def _facts(study: StudyLookup, standing: Standing) -> tuple[Fact, ...]:
     words, record = study.words, study.models[standing.model]
     p50, p99 = study.latency(standing.model)
     latency = words("latency", p50=milliseconds(p50), p99=milliseconds(p99)) if p50 else ""
@@ -90,7 +90,7 @@ def _facts(study: Study, standing: Standing) -> tuple[Fact, ...]:
     )
 
 
-def _over_controls(study: Study, standing: Standing) -> list[Fact]:
+def _over_controls(study: StudyLookup, standing: Standing) -> list[Fact]:
     words, facts = study.words, []
     for kind, key in ((Control.SCRATCH, "over_scratch"), (Control.STATIC, "over_static")):
         control = _control(study, kind)
@@ -100,13 +100,13 @@ def _over_controls(study: Study, standing: Standing) -> list[Fact]:
     return facts
 
 
-def _range(study: Study, standing: Standing) -> str:
+def _range(study: StudyLookup, standing: Standing) -> str:
     if standing.low is None or standing.high is None:
         return ""
     return study.words("interval_only", low=points(standing.low), high=points(standing.high))
 
 
-def _cautions(study: Study) -> list[str]:
+def _cautions(study: StudyLookup) -> list[str]:
     words = study.words
     notes = [words("quality_means", tasks=words.count("tasks_count", len(study.tasks)))]
     chosen = study.results.recommendation
@@ -121,7 +121,7 @@ def _cautions(study: Study) -> list[str]:
     return [*notes, *_gaps(study)]
 
 
-def _gaps(study: Study) -> list[str]:
+def _gaps(study: StudyLookup) -> list[str]:
     """What the recommendation does not know."""
     words, notes = study.words, []
     waiting = sum(cell.status is Status.WAITING for cell in study.results.scores)

@@ -1,0 +1,111 @@
+"""The plan: what a study will run, for how long, with what memory and disk."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+
+from plume.comparing.planning.entrants import Entrant
+from plume.comparing.planning.grid import Cell, CellKind
+from plume.comparing.planning.rehearsal import Look, Rehearsal
+from plume.comparing.study import Study, tune_options
+from plume.train.budget import Budget
+from plume.tuning.settings import epochs_for
+
+ASK_ABOVE = 3600.0  # seconds
+_WORDS_PER_SECOND = 100_000.0  # of word vectors, on a thread; rather too few
+_SPEED_UNKNOWN = 20_000.0  # tokens a second, where nothing was rehearsed
+_CHARACTERS_PER_TOKEN = 3.0  # likewise
+_FIXED = {CellKind.PRETRAIN: 2.0, CellKind.TUNE: 3.0, CellKind.PROBE: 5.0, CellKind.SPEED: 5.0}  # reading, measuring, saving, timing
+_COPIES = {CellKind.PRETRAIN: 3, CellKind.TUNE: 4}  # weights and two moments; and the best weights
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planned:
+    """An entrant's share."""
+
+    entrant: str
+    parameters: int
+    tokens_per_second: float
+    seconds: float  # of all its cells
+    memory: int
+    disk: int
+    cannot: dict[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyPlan:
+    lines: tuple[Planned, ...]
+    cells: int
+    seconds: dict[str, float]  # by cell key, expected
+    slots: int = 1  # cells at a time
+
+    def left(self, ended: Container[str] = ()) -> float:
+        """Seconds of wall time, without the cells that have ended."""
+        return sum(seconds for key, seconds in self.seconds.items() if key not in ended) / self.slots
+
+    @property
+    def memory(self) -> int:
+        """At a time, where the largest run beside each other."""
+        return self.slots * max(line.memory for line in self.lines)
+
+    @property
+    def disk(self) -> int:
+        return sum(line.disk for line in self.lines)
+
+
+def make_plan(
+    study: Study, entrants: Sequence[Entrant], cells: Sequence[Cell], looks: Sequence[Look], rehearsals: Sequence[Rehearsal], *, slots: int
+) -> StudyPlan:
+    rehearsed = {one.entrant: one for one in rehearsals}
+    sizes = {look.name: look for look in looks}
+    seconds: dict[str, float] = {}
+    for cell in cells:
+        found = rehearsed[cell.entrant]
+        if "" in found.cannot or (cell.kind is CellKind.TUNE and cell.task in found.cannot):
+            continue
+        entrant = next(one for one in entrants if one.name == cell.entrant)
+        seconds[cell.key] = _FIXED[cell.kind] + _expected(study, entrant, cell, found, sizes)
+    lines = [_line(one, rehearsed[one.name], cells, seconds) for one in entrants]
+    return StudyPlan(lines=tuple(lines), cells=len(seconds), seconds=seconds, slots=slots)
+
+
+def _expected(study: Study, entrant: Entrant, cell: Cell, found: Rehearsal, sizes: dict[str, Look]) -> float:
+    if cell.kind in (CellKind.PROBE, CellKind.SPEED):
+        return 0.0
+    if cell.kind is CellKind.PRETRAIN:
+        return _pretraining(study.budget, entrant, found)
+    look, options = sizes[cell.task], tune_options(study.tune)
+    if (budget := options.get("budget")) is not None and Budget.parse(budget).unit == "seconds":
+        return Budget.parse(budget).amount
+    epochs = options.get("epochs", epochs_for(look.train))
+    # Scoring on dev and on the scored file costs about a third of a training pass, ten times a run at most.
+    tokens = found.tokens.get(cell.task, look.characters / _CHARACTERS_PER_TOKEN)
+    return tokens * (look.train * epochs + look.scored * 4) / _speed(found)
+
+
+def _pretraining(budget: Budget, entrant: Entrant, found: Rehearsal) -> float:
+    if entrant.from_scratch:
+        return 0.0
+    if budget.unit == "seconds":
+        return budget.amount
+    if found.step is None:
+        return budget.amount / _WORDS_PER_SECOND if budget.unit == "tokens" else 30.0
+    return budget.amount / max(float(getattr(found.step, budget.unit)), 1e-9) * found.step.seconds
+
+
+def _speed(found: Rehearsal) -> float:
+    return found.step.tokens / max(found.step.seconds, 1e-9) if found.step else _SPEED_UNKNOWN
+
+
+def _line(entrant: Entrant, found: Rehearsal, cells: Sequence[Cell], seconds: dict[str, float]) -> Planned:
+    own = [cell for cell in cells if cell.entrant == entrant.name and cell.key in seconds]
+    return Planned(
+        entrant=entrant.name,
+        parameters=found.parameters,
+        tokens_per_second=_speed(found) if found.step else 0.0,
+        seconds=sum(seconds[cell.key] for cell in own),
+        memory=found.memory,
+        disk=sum(4 * found.parameters * _COPIES.get(cell.kind, 0) for cell in own),
+        cannot=found.cannot,
+    )

@@ -1,0 +1,207 @@
+"""A rehearsal: a few steps of every entrant on a little of the corpus, and a look at every task, before anything is spent.
+
+It tells what cannot work, how long a step takes, and what memory it needs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import math
+import os
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+
+from plume.comparing.measuring.sizes import parameters, peak_memory
+from plume.comparing.planning.entrants import Entrant
+from plume.comparing.running.forks import fork_server, hidden_main
+from plume.comparing.running.work import scored_examples
+from plume.comparing.study import Study
+from plume.core.errors import PlumeError
+from plume.core.files import write_text
+from plume.data.corpus import Corpus, CorpusKind
+from plume.model.recipe import Recipe
+from plume.readers.example import Example
+from plume.static.recipe import StaticRecipe
+from plume.train import word_vectors
+from plume.train.budget import Budget, Spent
+from plume.train.metrics import read_metrics
+from plume.train.pretrain import start
+from plume.train.settings import make_settings, make_word_settings
+from plume.tuning.adapting.adaptation import Adaptation
+from plume.tuning.adapting.bodies import read_model
+from plume.tuning.declared import Declared
+from plume.tuning.settings import mode_for
+from plume.tuning.task import Task
+from plume.tuning.tuned import TunedModel, assemble, coder_for, reading_order
+from plume.tuning.writing.by_text import approach
+from plume.tuning.writing.written import WrittenTask
+
+_STEPS = 3  # the first warms up
+_DOCUMENTS, _CHARACTERS = 300, 300_000  # of the corpus; enough for every layout to make some rows
+_EXAMPLES = 8  # of each task
+_SAMPLE, _PAIRS = "sample.jsonl", "pairs.jsonl"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rehearsal:
+    entrant: str
+    cannot: dict[str, str] = field(default_factory=dict)  # by task, "" its pre-training: why
+    step: Spent | None = None  # what one step costs; None: word vectors
+    parameters: int = 0
+    memory: int = 0  # bytes, at the peak
+    tokens: dict[str, float] = field(default_factory=dict)  # of a training example, on average, by task
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """A task, read: it parses, and its first examples are at hand."""
+
+    name: str
+    task: Task
+    examples: list[Example]
+    train: int
+    scored: int
+    characters: float  # a training example, on average
+
+
+def look_at_tasks(study: Study) -> list[Look]:
+    """Read every file of every task; what does not parse says so, with its line."""
+    looks = []
+    for one in study.tasks:
+        ready, examples, _ = scored_examples(one)
+        characters = sum(len(text) for example in ready.train for text in example.texts) / len(ready.train)
+        few = ready.train[:50]
+        looks.append(
+            Look(name=one.name, task=ready.task, examples=few, train=len(ready.train), scored=len(examples), characters=characters)
+        )
+    return looks
+
+
+def rehearse_all(study: Study, entrants: Sequence[Entrant], looks: Sequence[Look], *, slots: int) -> list[Rehearsal]:
+    """Each in a process of its own, so that its peak of memory is its own; as many at a time as cells will be."""
+    with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(slots) as pool:
+        write_text(Path(scratch) / _SAMPLE, _sample(study, CorpusKind.TEXT))
+        if any(isinstance(one.declared, Recipe) and one.declared.corpus is CorpusKind.PAIRS for one in entrants):
+            with contextlib.suppress(PlumeError):  # there are none: the entrant's own rehearsal says so
+                write_text(Path(scratch) / _PAIRS, _sample(study, CorpusKind.PAIRS))
+        return list(pool.map(lambda one: _apart(study, one, looks, Path(scratch)), entrants))
+
+
+def _apart(study: Study, entrant: Entrant, looks: Sequence[Look], scratch: Path) -> Rehearsal:
+    """An entrant that cannot be rehearsed, for whatever reason, does not stop the others."""
+    try:
+        with ProcessPoolExecutor(1, mp_context=fork_server()) as pool:
+            with hidden_main():  # the process starts with what is submitted
+                made = pool.submit(rehearse, study, entrant, looks, scratch)
+            return made.result()
+    except BrokenProcessPool:
+        reason = "its rehearsal was ended by the system: it may have run out of memory"
+    except Exception as error:
+        reason = f"its rehearsal failed: {type(error).__name__}: {error}"
+    return Rehearsal(entrant=entrant.name, cannot={"": reason})
+
+
+def _sample(study: Study, kind: CorpusKind) -> str:
+    documents, size = [], 0
+    for document in itertools.islice(Corpus(list(study.corpus), kind=kind).documents(), _DOCUMENTS):
+        record = {"text": "\n".join(document.paragraphs)} | ({} if document.label is None else {"label": document.label})
+        if document.languages is not None:
+            sides = dict(zip(("source", "target"), document.paragraphs, strict=True))
+            record = sides | {f"{side}_language": name for side, name in zip(sides, document.languages, strict=True)}
+        documents.append(json.dumps(record, ensure_ascii=False))
+        size += len(documents[-1])
+        if size > _CHARACTERS:
+            break
+    return "\n".join(documents) + "\n"
+
+
+def rehearse(study: Study, entrant: Entrant, looks: Sequence[Look], scratch: Path) -> Rehearsal:
+    """In a process of its own."""
+    torch.set_num_threads(study.threads)
+    os.environ["PLUME_CACHE"] = str(scratch / "cache")  # the sample is not read again
+    recipe = entrant.declared
+    if not isinstance(recipe, Recipe):
+        _compile(recipe, scratch, scratch / entrant.folder)
+        cannot = {look.name: "word vectors cannot write a text" for look in looks if isinstance(look.task, WrittenTask)}
+        return Rehearsal(entrant=entrant.name, cannot=cannot)
+    folder = scratch / entrant.folder
+    try:
+        Corpus(list(study.corpus), kind=recipe.corpus).require_trainable()
+        sample = scratch / (_PAIRS if recipe.corpus is CorpusKind.PAIRS else _SAMPLE)
+        settings = make_settings(recipe, corpus=[sample], budget=f"{_STEPS}steps", log_every=1, measurements=1, save_every="1d")
+        start(settings, folder, quiet=True)
+    except PlumeError as error:
+        return Rehearsal(entrant=entrant.name, cannot={"": str(error)})
+    cannot = {look.name: reason for look in looks if (reason := _try(folder, look))}
+    return Rehearsal(
+        entrant=entrant.name, cannot=cannot, step=_step(folder), parameters=parameters(folder), memory=peak_memory(),
+        tokens=_tokens(folder, looks),
+    )  # fmt: skip
+
+
+def _compile(recipe: StaticRecipe, scratch: Path, folder: Path) -> None:
+    """Word vectors are made by loops that are compiled when they first run on a machine, which no budget shall pay for."""
+    with contextlib.suppress(PlumeError):  # the sample may be too small for it
+        settings = make_word_settings(recipe, corpus=[scratch / _SAMPLE], budget="1tokens", threads=1)
+        word_vectors.start(settings, folder, quiet=True)
+
+
+def _step(folder: Path) -> Spent:
+    """The mean of all steps but the first."""
+    lines = [line for line in read_metrics(folder) if "flops" in line]
+    first, last = lines[0], lines[-1]
+    count = max(last["step"] - first["step"], 1)
+    return Spent(
+        steps=1,
+        tokens=last["tokens"] // last["step"],
+        flops=last["flops"] / last["step"],
+        seconds=(last["seconds"] - first["seconds"]) / count,
+    )
+
+
+def _tokens(folder: Path, looks: Sequence[Look]) -> dict[str, float]:
+    """By a tokenizer of the sample, which cuts a little finer than that of the whole corpus."""
+    _, tokenizer = read_model(folder)
+    counted = {look.name: tokenizer.encode([text for example in look.examples for text in example.texts]) for look in looks}
+    return {look.name: sum(map(len, counted[look.name])) / len(look.examples) for look in looks}
+
+
+def _try(folder: Path, look: Look) -> str | None:
+    """Put the task's head on the model and let it answer; what it cannot do, it says."""
+    try:
+        body, tokenizer = read_model(folder)
+        adaptation = Adaptation(mode=mode_for(body))
+        task = approach(look.task, body, tokenizer, look.examples, adaptation=adaptation)
+        length = body.recipe.training.length
+        usual = coder_for(body, tokenizer, length=length).usual_language(look.examples)
+        order = reading_order(body, tokenizer)
+        declared = Declared(tasks=(task,), adaptation=adaptation, length=length, order=order, language=usual)
+        model = assemble(body, declared)
+        model.initialise(0)
+        TunedModel(model, tokenizer, declared).answers(task, look.examples[:_EXAMPLES])
+    except PlumeError as error:
+        return str(error)
+    return None
+
+
+def refuse_small_budget(budget: Budget, rehearsals: Sequence[Rehearsal]) -> None:
+    """A budget must buy a step of every entrant."""
+    for one in rehearsals:
+        if one.step is not None and (share := budget.progress(one.step)) > 1:
+            needs = {
+                "seconds": f"{one.step.seconds:.2g} s",
+                "tokens": f"{one.step.tokens:,} tokens",
+                "flops": f"{one.step.flops:.2g} FLOPs",
+            }
+            raise PlumeError(
+                f"A budget of {budget} buys no step of {one.entrant}, which takes about {needs[budget.unit]}: "
+                f"give at least {math.ceil(share)} times as much, or a smaller batch: --set training.batch=8"
+            )

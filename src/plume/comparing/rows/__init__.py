@@ -1,0 +1,1 @@
+"""Test rows: what each adds to a score, and how it reads."""

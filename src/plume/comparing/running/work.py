@@ -1,0 +1,192 @@
+"""The work of one cell, in a process of its own: an ordinary run of `plume pretrain` or `plume tune`, and what is measured of it.
+
+A cell leaves state/KEY.json when it is done or has failed; one that was interrupted leaves none, and goes on from its last checkpoint.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from threadpoolctl import threadpool_limits
+
+from plume.comparing.measuring.probes import probe
+from plume.comparing.measuring.sizes import peak_memory
+from plume.comparing.measuring.speed import measure_speed
+from plume.comparing.planning.entrants import Entrant, entrants
+from plume.comparing.planning.grid import Cell, CellKind
+from plume.comparing.results import Status
+from plume.comparing.study import Study, StudyTask, tune_options
+from plume.core.errors import PlumeError
+from plume.core.files import read_json, write_json, write_text
+from plume.core.part import part_from_json
+from plume.readers.example import Reading
+from plume.train import runs
+from plume.train.checkpoint import checkpoints
+from plume.train.settings import RUN
+from plume.tuning.options import named, start_from_options
+from plume.tuning.preparing import PreparedTask, prepare
+from plume.tuning.settings import TaskData
+from plume.tuning.task import Columns
+from plume.tuning.tune import resume as resume_tuning
+from plume.tuning.tuned import TunedModel
+
+STUDY = "study.json"
+_TIMING = 1.0  # seconds
+_BEFORE = ".part"
+
+
+class Interrupted(Exception):
+    """A signal ended the run; it has saved itself."""
+
+
+def read_study(folder: Path) -> Study:
+    study = part_from_json(read_json(folder / STUDY, "it should hold what the study compares"))
+    if not isinstance(study, Study):
+        raise PlumeError(f"{folder / STUDY} holds no study.")
+    return study
+
+
+def run_cell(folder: Path, cell: Cell) -> dict[str, Any] | None:
+    """Do it, and leave the state behind; an error becomes a failed cell with its reason. None: it was interrupted."""
+    before = cell.state(folder).with_suffix(_BEFORE)  # the time of sittings that were interrupted
+    seconds: dict[str, float] = read_json(before, "what a cell has taken so far") if before.exists() else {}
+    work = {CellKind.PRETRAIN: _pretrain, CellKind.TUNE: _tune, CellKind.PROBE: _probe, CellKind.SPEED: _speed}[cell.kind]
+    try:
+        study = read_study(folder)
+        entrant = next(one for one in entrants(study) if one.name == cell.entrant)
+        with _threads(study.threads):
+            found = work(folder, study, entrant, cell, seconds)
+        state = {"status": Status.DONE.value} | found
+    except Interrupted:
+        write_json(before, seconds)
+        return None
+    except PlumeError as error:
+        state = {"status": Status.FAILED.value, "reason": str(error)}
+    except Exception as error:
+        write_text(cell.state(folder).with_suffix(".log"), traceback.format_exc())
+        state = {"status": Status.FAILED.value, "reason": f"{type(error).__name__}: {error} (see state/{cell.key}.log)"}
+    state |= {"seconds": seconds, "peak_memory": peak_memory()}
+    write_json(cell.state(folder), state)
+    before.unlink(missing_ok=True)
+    return state
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[None]:
+    """Of everything that would else take all cores, and so the time of the cell beside this one: torch, numpy, tokenizers, processes that read."""
+    torch.set_num_threads(count)
+    os.environ |= {"RAYON_NUM_THREADS": str(count), "PLUME_WORKERS": str(count)}
+    with threadpool_limits(count):
+        yield
+
+
+@contextmanager
+def _timed(seconds: dict[str, float], what: str) -> Iterator[None]:
+    began = time.perf_counter()
+    try:
+        yield
+    finally:
+        seconds[what] = seconds.get(what, 0.0) + time.perf_counter() - began
+
+
+def _pretrain(folder: Path, study: Study, entrant: Entrant, cell: Cell, seconds: dict[str, float]) -> dict[str, Any]:
+    out = folder / cell.folder
+    with _timed(seconds, "pretraining"):
+        if _can_go_on(out):
+            stopped = runs.go_on(out, budget=None, quiet=True)
+        else:
+            shutil.rmtree(out, ignore_errors=True)
+            own: dict[str, Any] = {"threads": word_threads(study)} if entrant.static else {}
+            stopped = runs.start(
+                entrant.recipe, corpus=study.corpus, out=out, budget=entrant.budget, overrides=entrant.overrides, seed=cell.seed,
+                quiet=True, **own,
+            )  # fmt: skip
+    if stopped:
+        raise Interrupted
+    return {}
+
+
+def word_threads(study: Study) -> int:
+    """Threads share the arrays of word vectors without locks: only one gives the same numbers twice, which a budget of time never does."""
+    return study.threads if study.budget.unit == "seconds" else 1
+
+
+def _tune(folder: Path, study: Study, entrant: Entrant, cell: Cell, seconds: dict[str, float]) -> dict[str, Any]:
+    out, task = folder / cell.folder, study.task(cell.task)
+    with _timed(seconds, "tuning"):
+        if _can_go_on(out):
+            made = resume_tuning(out, quiet=True)
+        else:
+            shutil.rmtree(out, ignore_errors=True)
+            made = start_from_options(
+                folder / model_folder(entrant, cell.seed), task=task.kind, train=task.train, dev=task.dev, out=out, text=task.text,
+                label=task.label, seed=cell.seed, from_scratch=entrant.from_scratch or None, quiet=True, **tune_options(study.tune),
+            )  # fmt: skip
+    if made.outcome.stopped_by:
+        raise Interrupted
+    with _timed(seconds, "evaluating"):
+        tuned = TunedModel.load(out)
+        measured = tuned.evaluate(task.scored)
+        lines = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in measured.predictions)
+        write_text(cell.predictions(folder), lines)
+    return {"scores": measured.scores, "steps": made.outcome.position.spent.steps}
+
+
+def _probe(folder: Path, study: Study, entrant: Entrant, cell: Cell, seconds: dict[str, float]) -> dict[str, Any]:
+    found = []
+    with _timed(seconds, "evaluating"):
+        for task in study.tasks:
+            ready, examples, _ = scored_examples(task)
+            if one := probe(folder / model_folder(entrant, cell.seed), ready.task, ready.train, examples, name=entrant.name):
+                found.append(asdict(one) | {"task": task.name})
+    return {"probes": found}
+
+
+def _speed(folder: Path, study: Study, entrant: Entrant, cell: Cell, seconds: dict[str, float]) -> dict[str, Any]:
+    """On each task, of the first seed that is there: it does not depend on the seed."""
+    found = {}
+    with _timed(seconds, "evaluating"):
+        for task in study.tasks:
+            tuned = [replace(cell, kind=CellKind.TUNE, seed=seed, task=task.name) for seed in range(study.seeds)]
+            if done := next((one for one in tuned if _is_done(one.state(folder))), None):
+                model = TunedModel.load(folder / done.folder)
+                speed = measure_speed(model, model.task(), scored_examples(task)[1], seconds=_TIMING)
+                found[task.name] = asdict(speed) | {"seed": done.seed}
+    return {"speeds": found}
+
+
+def _is_done(state: Path) -> bool:
+    return state.exists() and read_json(state, "the state of a cell")["status"] == Status.DONE
+
+
+def model_folder(entrant: Entrant, seed: int) -> Path:
+    return Path("models") / entrant.folder / str(0 if entrant.from_scratch else seed)
+
+
+def _can_go_on(out: Path) -> bool:
+    return (out / RUN).exists() and bool(checkpoints(out))
+
+
+def scored_examples(task: StudyTask) -> tuple[PreparedTask, list[Any], Reading]:
+    """The task as its training file teaches it, and what all models are scored on."""
+    columns = Columns(texts=task.text, answer=task.label)
+    data = TaskData(task=named(task.kind), train=(task.train,), dev=(task.dev or task.scored,))
+    ready = prepare(data, columns)
+    if task.dev is None:
+        return ready, ready.dev, ready.readings[-1]
+    reading = Reading(file=Path(task.scored))
+    examples = list(ready.task.read([Path(task.scored)], reading, labelled=True))
+    if not examples:
+        raise PlumeError(f"{task.scored} has no usable example. {' '.join(reading.lines()[1:])}")
+    ready.task.check(examples, Path(task.scored))
+    return ready, examples, reading

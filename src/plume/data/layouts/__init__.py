@@ -1,0 +1,1 @@
+"""Layouts: which stretches of the corpus stand together in one row."""

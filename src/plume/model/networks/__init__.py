@@ -1,0 +1,1 @@
+"""The networks that an assembly builds, one file a kind."""

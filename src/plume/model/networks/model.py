@@ -1,0 +1,241 @@
+"""Model: the network that a recipe declares, and its losses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from plume.core.batch import Batch, Encoded, Order
+from plume.core.errors import PlumeError
+from plume.heads.head import Dims, HeadModule, Loss
+from plume.model.networks.memory import Memory, States
+from plume.model.recipe import Recipe
+from plume.model.trainable import Trainable
+from plume.nn.attention import Sight
+from plume.nn.block import BlockCache
+from plume.nn.embedding import EmbeddingModule, positions_of
+from plume.nn.local_start import start_local
+from plume.nn.pooling import Pooler, Pooling
+from plume.nn.positions.learned import Learned
+from plume.nn.positions.scheme import PositionModule
+from plume.nn.stack import Stack, Transformer, initialise
+from plume.nn.visibility import AttentionMask, mask_of
+from plume.objectives._objective import Answers, Objective
+from plume.text.known_languages import Languages
+
+
+class Model(Trainable):
+    """One embedding, one stack, a head for each objective or for several.
+
+    Parameters are saved by `named_parameters`, which names a shared or tied tensor once. `memories` are what streams of text left behind,
+    by stream; they belong to a run and not to the model.
+    """
+
+    pooling = Pooling.MEAN  # how one vector is made of a text's, unless it is asked for otherwise
+
+    def __init__(self, recipe: Recipe, *, vocabulary: int) -> None:
+        super().__init__()
+        self.recipe = recipe
+        self._build_body(vocabulary)
+        self.pooler = Pooler(recipe.network.output_width) if recipe.pooler else None
+        self.memory = recipe.memory
+        self.memories = {}
+        # Whoever trains or loads it knows their names.
+        self.languages: Languages | None = Languages.unnamed(recipe.embedding.segments) if recipe.languages else None
+        self.heads = nn.ModuleDict({one.name: self._head(one) for one in recipe.objectives if one.head_of is None})
+        self._head_names = {objective.name: objective.head_of or objective.name for objective in recipe.objectives}
+
+    def _build_body(self, vocabulary: int) -> None:
+        recipe, network = self.recipe, self.recipe.transformer
+        orders = {Order.FULL if kind.noise.target.decoder else kind.noise.order for kind in recipe.kinds}  # an encoder reads both ways
+        self.embedding = recipe.embedding.build(vocabulary=vocabulary, positions=self._positions(network, causal=orders == {Order.CAUSAL}))
+        self.stack = network.build(embedding_width=recipe.embedding.width, sharing=recipe.sharing)
+
+    def spell(self, words: Sequence[str]) -> None:
+        """Told the tokens in the order of their ids, by whoever builds it with a tokenizer. Most families do not look into words."""
+
+    @property
+    def spells(self) -> bool:
+        """Does it read the characters of words, also of words that the vocabulary lacks?"""
+        return False
+
+    def spelling(self, words: Sequence[str]) -> Tensor | None:
+        """For `Batch.unseen`."""
+        return None
+
+    def _positions(self, network: Transformer, *, causal: bool = False) -> PositionModule:
+        recipe = self.recipe
+        return recipe.positions.build(
+            width=recipe.embedding.width, heads=network.heads, head_width=network.head_width, depth=network.depth, causal=causal
+        )
+
+    def _head(self, objective: Objective) -> HeadModule:
+        return objective.head.build(Dims(width=self.recipe.network.output_width, token=self.embedding.token, pooler=self.pooler))
+
+    def head(self, name: str) -> HeadModule:
+        """The one that answers this objective, its own or another's."""
+        head = self.heads[self._head_names[name]]
+        assert isinstance(head, HeadModule)
+        return head
+
+    def initialise(self, seed: int) -> None:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            initialise(self, self.recipe.transformer.initial_range)
+            for part in self.modules():
+                if isinstance(part, Stack | EmbeddingModule):
+                    part.initialise()
+            if isinstance(self.recipe.positions, Learned) and self.recipe.positions.local:
+                start_local(self)
+
+    @property
+    def vocabulary(self) -> int:
+        return self.embedding.token.num_embeddings
+
+    @property
+    def width(self) -> int:
+        """Of what `encode` makes of a token."""
+        return self.recipe.network.output_width
+
+    def new_cache(self) -> list[BlockCache]:
+        """An empty cache for generation, one for each block that writes."""
+        return [BlockCache() for _ in range(self.stack.part.depth)]
+
+    def encode(
+        self,
+        batch: Batch,
+        *,
+        keep_layers: bool = False,
+        record_attention: bool = False,
+        head_mask: Tensor | None = None,
+        cache: list[BlockCache] | None = None,
+    ) -> Encoded:
+        """Run the stack; with `batch.read`, only those positions come out of the last block."""
+        memory = self._recalled(batch)
+        encoded = self._run(
+            self.stack, batch, keep_layers=keep_layers or self._remembers(batch), record=record_attention, head_mask=head_mask, cache=cache,
+            memory=memory,
+        )  # fmt: skip
+        self._remember(batch, encoded, memory)
+        return encoded
+
+    def pool(self, encoded: Encoded, layer: int, length: Tensor) -> Tensor:
+        """[B, D] one vector a text, as the family is meant to make it, from a layer that was kept."""
+        return self.pooling(encoded.layers[layer], length)
+
+    def token_states(self, batch: Batch) -> Encoded:
+        """What the head that predicts tokens reads: here the one network's output."""
+        return self.encode(batch)
+
+    def decode(self, batch: Batch, read: Encoded, *, cache: list[Any] | None = None) -> Encoded:
+        """Run the decoder over its own tokens and what the encoder made of `batch.source`."""
+        raise PlumeError(f"{self.recipe.name} has no decoder.")
+
+    def _run(
+        self,
+        stack: Stack,
+        batch: Batch,
+        *,
+        keep_layers: bool = False,
+        record: bool = False,
+        head_mask: Tensor | None = None,
+        cache: list[BlockCache] | None = None,
+        memory: States | None = None,
+    ) -> Encoded:
+        held = cache[0].own.length if cache else 0
+        sight = self.sight(batch, held=held, memory=0 if memory is None else memory[0].shape[1])
+        sight.head_mask, sight.recorded = head_mask, [] if record else None
+        position = sight.query_position
+        value = self.embedding(batch.tokens, position, batch.segment, batch.within)
+        return stack(value, sight=sight, read=batch.read, cache=cache, memory=memory, keep_layers=keep_layers)
+
+    def sight(self, batch: Batch, *, held: int = 0, memory: int = 0) -> Sight:
+        """Who sees whom, and from where; `held` keys are cached, `memory` ones remembered, and both stand before the batch's own."""
+        before = held + memory
+        position = positions_of(batch.tokens, batch.position)
+        if held and batch.position is None:
+            position = position + held
+        self._check_room(batch, held)
+        keys = position
+        if before:
+            first = position[:, :1]
+            keys = torch.cat([first - torch.arange(before, 0, -1, device=position.device), position], dim=1)
+        ordered = batch.position is None
+        if batch.backward is not None:  # the text's places, which run down as the row is read
+            position, keys = (torch.where(batch.backward[:, None], -place, place) for place in (position, keys))
+            ordered = False
+        mask = mask_of(batch) if not held else AttentionMask(causal=batch.tokens.shape[1] > 1)
+        if memory:
+            mask = mask.after(memory, *batch.tokens.shape)
+        segment = batch.segment
+        key_segment = segment if segment is None or not before else nn.functional.pad(segment, (before, 0))
+        return Sight(
+            mask=mask,
+            positions=self.embedding.position,
+            query_position=position,
+            key_position=keys,
+            query_segment=segment,
+            key_segment=key_segment,
+            before=before if ordered else None,
+            in_order=ordered,
+        )
+
+    def _check_room(self, batch: Batch, held: int) -> None:
+        longest = self.recipe.positions.longest
+        tokens = held + batch.tokens.shape[1]
+        if batch.position is None and longest is not None and tokens > longest:
+            raise PlumeError(f"{tokens} tokens are too many: {self.recipe.name} places at most {longest}.")
+
+    # Memory
+
+    def _remembers(self, batch: Batch) -> bool:
+        return self.memory is not None and batch.stream is not None
+
+    def _recalled(self, batch: Batch) -> States | None:
+        if batch.stream is None or batch.begins or self.memory is None:
+            return None
+        return self.memories.get(batch.stream)
+
+    def _remember(self, batch: Batch, encoded: Encoded, before: States | None) -> None:
+        if self.memory is not None and batch.stream is not None:
+            time = batch.tokens.shape[1]
+            self.memories[batch.stream] = self.memory.after(before, [layer[:, :time] for layer in encoded.layers[:-1]])
+
+    @contextmanager
+    def fresh_memory(self, kept: Memory | None = None) -> Iterator[None]:
+        """For measuring in the middle of a run: starts empty, and leaves the run's own memory as it was. `kept` is a memory of other size."""
+        before, self.memories = (self.memory, self.memories), {}
+        self.memory = kept or self.memory
+        try:
+            yield
+        finally:
+            self.memory, self.memories = before
+
+    # Losses
+
+    def counts(self, batch: Batch) -> dict[str, int]:
+        tokens = batch.tokens.shape[0] * batch.tokens.shape[1] if batch.length is None else int(batch.length.sum())
+        return {
+            objective.name: tokens if objective.answers is Answers.GENERATOR else len(batch.labels[objective.name].value)
+            for objective in self.recipe.objectives
+            if objective.answers is Answers.GENERATOR or objective.name in batch.labels
+        }
+
+    def flops(self, batch: Batch) -> int:
+        return self.body_flops(batch) + 3 * sum(self.head(name).flops(n) for name, n in self.counts(batch).items())
+
+    def body_flops(self, batch: Batch) -> int:
+        rows, time = batch.tokens.shape
+        read = None if batch.read is None else batch.read.shape[1]
+        recalled = self._recalled(batch)
+        memory = 0 if recalled is None else recalled[0].shape[1]
+        return self.stack.step_flops(rows=rows, time=time, read=read, memory=memory, positions=self.embedding.position)
+
+    def losses(self, batch: Batch) -> dict[str, Loss]:
+        """The loss of each objective that the batch has labels for."""
+        encoded = self.token_states(batch)
+        return {name: self.head(name).loss(encoded, target) for name, target in batch.labels.items()}

@@ -1,1 +1,0 @@
-"""How weights are changed from their gradients; `Training.optimiser` names one."""

@@ -1,0 +1,1 @@
+"""How weights are changed from their gradients; `Training.optimizer` names one."""

@@ -1,0 +1,1 @@
+"""A trained model at use: what it can do, filling, writing and scoring."""

@@ -1,0 +1,1 @@
+"""Word vector files of other tools, read and written."""

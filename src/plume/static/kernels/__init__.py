@@ -1,0 +1,1 @@
+"""The compiled loops of word2vec, GloVe and fastText."""

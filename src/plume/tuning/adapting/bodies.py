@@ -1,0 +1,44 @@
+"""The model below a task, from its directory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from plume.model.checkpoint import load_model, load_weights, state_of
+from plume.static.model import WordModel, is_word_model
+from plume.text.tokenizer import Tokenizer
+from plume.tuning.adapting.adaptation import Adaptation
+from plume.tuning.adapting.network import Body
+from plume.tuning.adapting.word_body import WordBody
+from plume.tuning.declared import is_tuned
+from plume.tuning.settings import with_dropout
+from plume.tuning.tuned import TunedModel
+
+
+def read_model(folder: Path) -> tuple[Body, Tokenizer]:
+    """The model to tune, as it is; a tuned one gives its body."""
+    if is_tuned(folder):
+        tuned = TunedModel.load(folder)
+        return tuned.model.body, tuned.tokenizer
+    if is_word_model(folder):
+        words = WordModel.load(folder)
+        return WordBody(words.vectors, recipe=words.recipe, tokenizer=words.tokenizer), words.tokenizer
+    return load_model(folder)
+
+
+def read_body(folder: Path, *, adaptation: Adaptation, from_scratch: bool, seed: int) -> tuple[Body, Tokenizer]:
+    """As it is tuned. From scratch it keeps its shape and its tokenizer, and forgets everything."""
+    source, tokenizer = read_model(folder)
+    if isinstance(source, WordBody):
+        if from_scratch:
+            source.forget(seed)
+        return source, tokenizer
+    recipe = with_dropout(source.recipe, adaptation)
+    body = recipe.assembly.build(recipe, vocabulary=source.vocabulary)
+    body.spell(tokenizer.tokens())
+    body.languages = source.languages
+    if from_scratch:
+        body.initialise(seed)
+    else:
+        load_weights(body, state_of(source), folder)
+    return body, tokenizer

@@ -1,0 +1,53 @@
+"""A number for a text or a pair: similarity and regression."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from plume.core.part import replace
+from plume.heads.head import Head, HeadModule
+from plume.heads.sentence_classification import SentenceClassification, SentenceRegression, SentenceRegressionModule
+from plume.metrics.scores import number_scores
+from plume.readers.example import Example
+from plume.readers.table_choice import AnswerKind
+from plume.tuning.kinds.labelling import TextTask
+from plume.tuning.rows.questions import Floats, Questions
+from plume.tuning.task import Prediction
+
+
+@dataclass(frozen=True, kw_only=True)
+class Regression(TextTask):
+    answer: ClassVar[AnswerKind] = AnswerKind.SCORE
+
+    mean: float = 0.0  # of the training scores: where the head begins
+    centred: bool = False  # the head has no bias to hold the mean (GPT-2): it says how far above it a text is
+
+    def learned(self, examples: Sequence[Example]) -> Self:
+        return replace(self, mean=float(np.mean([example.answer for example in examples])))
+
+    def begin(self, head: HeadModule) -> None:
+        if isinstance(head, SentenceRegressionModule) and head.output.bias is not None:
+            with torch.no_grad():
+                head.output.bias.fill_(self.mean)
+
+    @property
+    def _zero(self) -> float:
+        return self.mean if self.centred else 0.0
+
+    def values(self, examples: Sequence[Example]) -> NDArray:
+        return np.array([example.answer - self._zero for example in examples], np.float32)
+
+    def head(self, classifier: SentenceClassification, *, dropout: float) -> Head:
+        return SentenceRegression(dropout=dropout, hidden=classifier.hidden, bias=classifier.bias)
+
+    def answers(self, table: Floats, questions: Questions, examples: Sequence[Example]) -> list[Prediction]:
+        return [{"score": round(value + self._zero, 6)} for value in table[:, 0].astype(float).tolist()]
+
+    def measure(self, examples: Sequence[Example], predictions: Sequence[Prediction]) -> dict[str, float]:
+        return number_scores([example.answer for example in examples], [one["score"] for one in predictions])

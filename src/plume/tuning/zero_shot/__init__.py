@@ -1,0 +1,1 @@
+"""Answers of a model as it was pre-trained: clozes, entailment, perplexity."""
