@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import signal
 import sys
@@ -78,7 +79,7 @@ def run(
             return
         asked = asking.ask(loaded, chosen, files, language=language)
     else:
-        answer = asking.directly(loaded, direct, **options)
+        answer = functools.partial(direct.respond, loaded, **options)
         if items:
             _answer_items([_example(item) for item in items], answer, as_json, quiet)
             return

@@ -17,16 +17,15 @@ from plume.comparing.planning.grid import Cell, CellKind
 from plume.comparing.recommend import recommend, standings
 from plume.comparing.results import Comparison, Costs, Disagreement, PredictionSpeed, Probe, Results, Status, Summary, TaskRecord
 from plume.comparing.rows.disagreements import disagreements
-from plume.comparing.rows.readable import is_graded
-from plume.comparing.rows.scores import RowScores, row_scores
+from plume.comparing.rows.scored import scored_examples
 from plume.comparing.running.run import MACHINE, Clock
-from plume.comparing.running.work import scored_examples
 from plume.comparing.significance.resampling import Resampled, resample
 from plume.comparing.significance.statistics import compare_all, summaries
 from plume.comparing.study import Study, StudyTask
 from plume.comparing.study_file import write_study_file
 from plume.core.files import read_json
 from plume.core.part import replace
+from plume.metrics.resampled.measures import RowScores
 from plume.metrics.scores import HUNDREDS
 from plume.readers.example import Example
 from plume.tuning.task import Prediction, Task
@@ -152,10 +151,10 @@ def _scored(folder: Path, one: StudyTask, cells: Sequence[Cell], states: Mapping
     record = TaskRecord(
         name=one.name, kind=one.kind, title=task.title, metric=task.metric, train_file=shown(one.train), scored_file=shown(one.scored),
         train_examples=len(ready.train), scored_examples=len(examples), labels=task.labels,
-        dev_file=shown(one.dev) if one.dev else "", graded=is_graded(task), best=100.0 if task.metric in HUNDREDS else 1.0, note=one.note,
+        dev_file=shown(one.dev) if one.dev else "", graded=task.graded, best=100.0 if task.metric in HUNDREDS else 1.0, note=one.note,
         left_out=tuple(dict.fromkeys(line for found in (*ready.readings, reading) for line in found.lines()[1:])),
     )  # fmt: skip
-    rows = {model: {seed: row_scores(task, examples, found) for seed, found in by_seed.items()} for model, by_seed in predictions.items()}
+    rows = {model: {seed: task.row_scores(examples, found) for seed, found in by_seed.items()} for model, by_seed in predictions.items()}
     return _Scored(record=record, task=task, examples=examples, predictions=predictions, rows=rows, resampled=resample(one.name, rows))
 
 

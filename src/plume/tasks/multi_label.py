@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Self
@@ -14,17 +14,22 @@ from plume.core.errors import PlumeError
 from plume.core.part import replace
 from plume.heads.head import Head
 from plume.heads.sentence_classification import MultiLabelClassification, SentenceClassification
+from plume.metrics.resampled.labels import multi_label_rows
+from plume.metrics.resampled.measures import Measures
 from plume.metrics.scores import multi_label_scores
 from plume.readers.example import Example
 from plume.readers.table_choice import AnswerKind
 from plume.tuning.kinds.labelling import TextTask, require_known
 from plume.tuning.rows.questions import Floats, Questions
-from plume.tuning.task import Prediction
+from plume.tuning.task import Prediction, Readable, listed
 
 
 @dataclass(frozen=True, kw_only=True)
 class MultiLabel(TextTask):
+    """Each label is decided for itself."""
+
     answer: ClassVar[AnswerKind] = AnswerKind.LABELS
+    right_by: ClassVar[str | None] = "exact"
 
     threshold: float = 0.5  # a label applies from this probability on
 
@@ -62,6 +67,12 @@ class MultiLabel(TextTask):
         gold = [example.answer for example in examples]
         labels = (*self.labels, *sorted({label for labels in gold for label in labels} - set(self.labels)))
         return multi_label_scores(gold, [one["labels"] for one in predictions], labels)
+
+    def row_measures(self, examples: Sequence[Example], predictions: Sequence[Prediction]) -> Measures:
+        return multi_label_rows([example.answer for example in examples], [one["labels"] for one in predictions], self.labels)
+
+    def readable(self, example: Example, given: Mapping[str, Prediction]) -> Readable:
+        return listed(sorted(example.answer)), {model: listed(sorted(one["labels"])) for model, one in given.items()}
 
 
 TASK = MultiLabel(kind="multi-label", title="as many labels of a text as apply", metric="micro_f1")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -14,13 +14,14 @@ import numpy as np
 from plume.core.errors import PlumeError
 from plume.heads.head import Head
 from plume.heads.sentence_classification import Choice, SentenceClassification
+from plume.metrics.resampled.measures import Measures, mean_of
 from plume.readers.choices import read_choices
 from plume.readers.example import Example, Reading
 from plume.text.pieces import bounds
 from plume.tuning.kinds.labelling import lay_out_texts, softmax
 from plume.tuning.rows.questions import ChoiceQuestions, Floats, Questions
 from plume.tuning.rows.rows import Coder
-from plume.tuning.task import Prediction, Task
+from plume.tuning.task import Prediction, Readable, Task
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +29,7 @@ class MultipleChoice(Task):
     """Each choice is read with the context; one score each (GPT §3.3)."""
 
     reads: ClassVar[str] = "JSONL: context, choices, answer"
+    right_by: ClassVar[str | None] = "accuracy"
 
     def read(self, paths: Sequence[Path], reading: Reading, *, labelled: bool) -> Iterator[Example]:
         return read_choices(paths[0], reading, labelled=labelled)
@@ -66,8 +68,17 @@ class MultipleChoice(Task):
         return found
 
     def measure(self, examples: Sequence[Example], predictions: Sequence[Prediction]) -> dict[str, float]:
-        right = [example.answer == one["answer"] for example, one in zip(examples, predictions, strict=True)]
-        return {"accuracy": float(np.mean(right))}
+        return {"accuracy": float(np.mean(_right(examples, predictions)))}
+
+    def row_measures(self, examples: Sequence[Example], predictions: Sequence[Prediction]) -> Measures:
+        return {"accuracy": lambda: mean_of(_right(examples, predictions))}
+
+    def readable(self, example: Example, given: Mapping[str, Prediction]) -> Readable:
+        return example.texts[1 + example.answer], {model: example.texts[1 + one["answer"]] for model, one in given.items()}
+
+
+def _right(examples: Sequence[Example], predictions: Sequence[Prediction]) -> list[bool]:
+    return [example.answer == one["answer"] for example, one in zip(examples, predictions, strict=True)]
 
 
 TASK = MultipleChoice(kind="multiple-choice", title="which of several texts goes with a context", metric="accuracy")

@@ -15,12 +15,12 @@ from plume.readers.plain_lines import read_plain_lines
 from plume.readers.table_choice import AnswerKind
 from plume.readers.table_layout import find_layout
 from plume.readers.tables import read_table
-from plume.tuning.task import DirectTask, Prediction, Task
+from plume.tuning.task import Prediction, Responses, Task
 from plume.tuning.tuned import TunedModel
 
 CHUNK = 2048  # examples: enough that rows of like length find each other
 CHARACTERS = 1_000_000  # of a chunk's texts, where they are long
-Answerer = Callable[[list[Example]], tuple[list[Prediction], Counter[str]]]
+Answerer = Callable[[list[Example]], Responses]
 _TABLES = (".tsv", ".csv", ".jsonl", ".json")
 START_ANEW = "Start anew with --overwrite, or with another --out."
 _OTHER_INPUT = f"the input has changed, or is another. {START_ANEW}"
@@ -67,16 +67,6 @@ def ask_texts(paths: Sequence[Path], answer: Answerer, *, column: str | None = N
     layout = find_layout(paths, texts=1, answer=None, text_columns=() if column is None else (column,))
     examples = read_table(paths, layout, reading, answer=AnswerKind.LABEL, labelled=False)
     return Asked(paths=paths, reading=reading, examples=examples, answer=answer)
-
-
-def directly(model: Any, task: DirectTask, **options: Any) -> Answerer:
-    """A model that was not tuned for it."""
-
-    def answer(examples: list[Example]) -> tuple[list[Prediction], Counter[str]]:
-        texts = [example.texts[0] if len(example.texts) == 1 else example.texts for example in examples]
-        return task.predict(model, texts, **options), Counter()
-
-    return answer
 
 
 def answers(asked: Asked, *, before: WrittenLines = WrittenLines(), chunk: int = CHUNK) -> Iterator[list[dict[str, Any]]]:

@@ -30,7 +30,6 @@ from plume.tuning.adapting.adaptation import DROPOUT, Adaptation, Mode
 from plume.tuning.declared import Declared
 from plume.tuning.task import Task
 from plume.tuning.tuned import TunedModel, assemble, reading_order
-from plume.tuning.writing.written import WrittenTask
 
 _KINDS: dict[type[Head], str] = {
     SentenceClassification: "classification",
@@ -124,7 +123,7 @@ def export_tuned(tuned: TunedModel, out: Path, *, task: str | None = None) -> st
     if model.adaptation.mode is Mode.ADAPTERS:
         body = copy.deepcopy(body)
         merge_low_rank(body)
-    if isinstance(chosen, WrittenTask):  # what it writes with is the model's own head
+    if chosen.objective is not None:  # what it writes with is the model's own head
         export(body, tuned.tokenizer, out)
         return "the class of its language model"
     dropout = DROPOUT if tuned.declared.adaptation.dropout is None else tuned.declared.adaptation.dropout

@@ -33,13 +33,14 @@ from plume.tuning.rows.questions import Floats, Questions, in_reading_order, inf
 from plume.tuning.rows.rows import Coder
 from plume.tuning.rows.spoken import with_language
 from plume.tuning.task import Prediction, Task
-from plume.tuning.writing.written import TextQuestions, WrittenTask
 
 _AT_ONCE = 4096  # examples
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
+    """A model's answers to a labelled file, and how good they are."""
+
     scores: dict[str, float]
     predictions: list[Prediction]
     examples: list[Example]
@@ -48,12 +49,15 @@ class Measured:
 
 
 class TunedModel:
+    """A model with its tasks: predicts, is measured, saved and loaded. A task answers through it (`plume.tuning.task.Answering`)."""
+
     def __init__(self, model: TaskModel, tokenizer: Tokenizer, declared: Declared) -> None:
         self.model, self.tokenizer, self.declared = model.eval(), tokenizer, declared
         self.device = next(model.parameters()).device
 
     @property
     def tasks(self) -> tuple[Task, ...]:
+        """What it was tuned for."""
         return self.declared.tasks
 
     @property
@@ -106,6 +110,7 @@ class TunedModel:
         return self.measure(asked, examples, reading)
 
     def measure(self, task: Task, examples: list[Example], reading: Reading) -> Measured:
+        """Answer examples whose answers are known, and score what was said."""
         task.check(examples, reading.file)
         predictions, notes = self.answers(task, examples)
         scores = task.measure(examples, predictions)
@@ -116,21 +121,13 @@ class TunedModel:
         found: list[Prediction] = []
         notes: Counter[str] = Counter()
         for first in range(0, len(examples), _AT_ONCE):
-            answered, lost = self._answers(task, examples[first : first + _AT_ONCE])
+            answered, lost = task.respond(self, examples[first : first + _AT_ONCE])
             found += answered
             notes += lost
         return found, notes
 
-    def _answers(self, task: Task, examples: Sequence[Example]) -> tuple[list[Prediction], Counter[str]]:
-        coder = self.coder()
-        questions, notes = task.questions(examples, coder)
-        if isinstance(task, WrittenTask):
-            assert isinstance(questions, TextQuestions)
-            answers, more = task.respond(self.model.body, coder, questions, examples)
-            return mark_cut(answers, questions), notes + more
-        return mark_cut(task.answers(self.table(questions), questions, examples), questions), notes
-
     def coder(self) -> Coder:
+        """Which cuts and lays out texts as this model reads them."""
         return coder_for(self.model.body, self.tokenizer, length=self.declared.length, usual=self.declared.language)
 
     @torch.inference_mode()
@@ -147,7 +144,8 @@ class TunedModel:
         return table
 
     def finish(self, batch: Batch, questions: Questions) -> Batch:
-        if isinstance(questions, TextQuestions):  # its way to write says how it is read
+        """With what the model's way of reading adds, unless the questions say it themselves."""
+        if questions.complete:
             return batch
         made = finished(batch, questions, self.model.body, self.declared.order)
         start = decoder_start(self.model, questions.name, self.tokenizer)
@@ -173,19 +171,11 @@ class TunedModel:
         return cls(model.to(device), tokenizer, declared)
 
 
-def mark_cut(predictions: list[Prediction], questions: Questions) -> list[Prediction]:
-    """An answer to a text of which only the beginning was read says so."""
-    if questions.rows.cut is not None:
-        for number in np.flatnonzero(np.logical_or.reduceat(questions.rows.cut, questions.groups[:-1])).tolist():
-            predictions[number]["cut"] = True
-    return predictions
-
-
 def assemble(body: Body, declared: Declared, *, from_scratch: bool = False) -> TaskModel:
     classifier = body.recipe.classifier if isinstance(body, Model) else SentenceClassification()
     dropout = DROPOUT if declared.adaptation.dropout is None else declared.adaptation.dropout
-    heads = {task.called: task.head(classifier, dropout=dropout) for task in declared.tasks if not isinstance(task, WrittenTask)}
-    writing = {task.called: task.writes.objective for task in declared.tasks if isinstance(task, WrittenTask)}
+    heads = {task.called: task.head(classifier, dropout=dropout) for task in declared.tasks if task.objective is None}
+    writing = {task.called: task.objective for task in declared.tasks if task.objective is not None}
     return TaskModel(body, heads, declared.adaptation, writing, from_scratch=from_scratch)
 
 

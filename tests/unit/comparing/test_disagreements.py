@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from plume.comparing.rows.disagreements import disagreements
-from plume.comparing.rows.readable import described, right_rows
+from plume.comparing.rows.disagreements import disagreements, right_rows
 from plume.readers.example import Example
 from plume.readers.schemes import Span
 from plume.readers.squad_answers import GoldAnswer
@@ -80,28 +79,28 @@ def test_entities_in_words() -> None:
 def test_spans_in_characters() -> None:
     example = Example(texts=("我在北京",), answer=(Span(start=2, end=4, label="LOC"),))
     given = {"m0": {"tags": [], "entities": [_entity(2, 4, "LOC")]}, "m1": {"tags": [], "entities": [_entity(2, 4, "ORG")]}}
-    assert described(NER, example, given) == ("北京 [LOC]", {"m0": "北京 [LOC]", "m1": "北京 [ORG]"})
+    assert NER.readable(example, given) == ("北京 [LOC]", {"m0": "北京 [LOC]", "m1": "北京 [ORG]"})
     assert right_rows(NER, [example], {model: [one] for model, one in given.items()}).tolist() == [[True], [False]]
     cut = replace(example, answer=(Span(start=0, end=1, label="W"), Span(start=1, end=2, label="W"), Span(start=2, end=4, label="W")))
     given = {"m0": {"tags": [], "entities": [_entity(0, 2, "W"), _entity(2, 4, "W")]}}
-    assert described(SEGMENTATION, cut, given) == ("我 | 在 | 北京", {"m0": "我在 | 北京"})
+    assert SEGMENTATION.readable(cut, given) == ("我 | 在 | 北京", {"m0": "我在 | 北京"})
 
 
 def test_of_tags_only_the_words_that_some_have_wrong() -> None:
     example = Example(texts=("the old man",), answer=("DET", "ADJ", "NOUN"), words=((0, 3), (4, 7), (8, 11)))
     given = {"m0": {"tags": ["DET", "NOUN", "VERB"]}, "m1": {"tags": ["DET", "ADJ", "NOUN"]}}
-    assert described(POS, example, given) == ("old [ADJ], man [NOUN]", {"m0": "old [NOUN], man [VERB]", "m1": "old [ADJ], man [NOUN]"})
+    assert POS.readable(example, given) == ("old [ADJ], man [NOUN]", {"m0": "old [NOUN], man [VERB]", "m1": "old [ADJ], man [NOUN]"})
     assert right_rows(POS, [example], {model: [one] for model, one in given.items()}).tolist() == [[False], [True]]
 
 
 def test_other_answers_in_words() -> None:
     example = Example(texts=("x",), answer=["b", "a"])
-    assert described(MULTI_LABEL, example, {"m": {"labels": []}}) == ("a, b", {"m": "–"})
-    assert described(MULTIPLE_CHOICE, Example(texts=("x", "one", "two"), answer=1), {"m": {"answer": 0}}) == ("two", {"m": "one"})
+    assert MULTI_LABEL.readable(example, {"m": {"labels": []}}) == ("a, b", {"m": "–"})
+    assert MULTIPLE_CHOICE.readable(Example(texts=("x", "one", "two"), answer=1), {"m": {"answer": 0}}) == ("two", {"m": "one"})
     asked = Example(texts=("q", "c"), answer=(GoldAnswer("in Rome", 0), GoldAnswer("Rome", 3), GoldAnswer("Rome", 3)))
-    assert described(QA, asked, {"m": {"answer": ""}}) == ("in Rome / Rome", {"m": "–"})
+    assert QA.readable(asked, {"m": {"answer": ""}}) == ("in Rome / Rome", {"m": "–"})
     assert right_rows(QA, [asked], {"m": [{"answer": "rome"}], "n": [{"answer": "Roma"}]}).tolist() == [[True], [False]]
-    assert described(SIMILARITY, Example(texts=("x", "y"), answer=2.0), {"m": {"score": 1.23456}}) == ("2.00", {"m": "1.23"})
+    assert SIMILARITY.readable(Example(texts=("x", "y"), answer=2.0), {"m": {"score": 1.23456}}) == ("2.00", {"m": "1.23"})
 
 
 def test_graded_answers_are_right_where_they_are_better_than_most() -> None:

@@ -17,9 +17,9 @@ from plume.comparing.results import (
     Status,
     TaskRecord,
 )
-from plume.comparing.rows.measures import RowScores, mean_of
 from plume.comparing.significance.resampling import resample
 from plume.comparing.significance.statistics import interval
+from plume.metrics.resampled.measures import RowScores, mean_of
 
 ROWS = 600
 

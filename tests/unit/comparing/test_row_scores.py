@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plume.comparing.rows.measures import Remeasured
-from plume.comparing.rows.scores import measures, row_scores
 from plume.comparing.significance.resampling import resample
 from plume.core.catalog import load, names
 from plume.core.errors import PlumeError
+from plume.metrics.resampled.measures import Remeasured
 from plume.readers.example import Example
 from plume.readers.schemes import Span
 from plume.readers.squad_answers import GoldAnswer
@@ -182,7 +181,7 @@ def test_the_score_is_what_the_task_measures(name: str, metric: str | None) -> N
     for seed in range(3):
         task, examples, predictions = CASES[name](np.random.default_rng(seed))
         task = task if metric is None else replace(task, metric=metric)
-        made = row_scores(task, examples, predictions)
+        made = task.row_scores(examples, predictions)
         assert not isinstance(made, Remeasured)
         assert made.score == pytest.approx(task.measure(examples, predictions)[task.metric], abs=1e-9)
 
@@ -196,27 +195,26 @@ def test_a_resample_scores_as_its_rows_do(name: str, metric: str | None) -> None
     if name == "squad 2":
         weights[:, 0] += 1  # a resample without unanswerable questions would go by another script
     slow = Remeasured(rows=len(examples), task=task, examples=examples, predictions=predictions)
-    assert row_scores(task, examples, predictions).resampled(weights) == pytest.approx(slow.resampled(weights), abs=1e-9)
+    assert task.row_scores(examples, predictions).resampled(weights) == pytest.approx(slow.resampled(weights), abs=1e-9)
 
 
 def test_no_kind_of_task_is_measured_slowly() -> None:
     """A new task joins by its file in plume/tasks."""
-    unknown = measures.dispatch(Task)
     tasks = [one for name in names("tasks") if isinstance(one := load("tasks", name).TASK, Task)]
     assert len(tasks) >= 15
-    assert [task.kind for task in tasks if measures.dispatch(type(task)) is unknown] == []
+    assert [task.kind for task in tasks if type(task).row_measures is Task.row_measures] == []
 
 
 def test_constant_numbers_correlate_with_nothing() -> None:
     for task in (REGRESSION, SIMILARITY):
         examples = [Example(texts=("x",), answer=float(number)) for number in range(9)]
-        assert row_scores(task, examples, [{"score": 0.3}] * 9).score == 0.0
+        assert task.row_scores(examples, [{"score": 0.3}] * 9).score == 0.0
 
 
 def test_a_metric_that_is_only_known_to_the_task_is_measured_by_it() -> None:
     task, examples, predictions = answers(np.random.default_rng(0), ENGLISH, " ", unanswerable=True)
     task = replace(task, metric="has_answer/f1")
-    made = row_scores(task, examples, predictions)
+    made = task.row_scores(examples, predictions)
     assert isinstance(made, Remeasured)
     assert made.score == task.measure(examples, predictions)["has_answer/f1"]
 
@@ -224,11 +222,11 @@ def test_a_metric_that_is_only_known_to_the_task_is_measured_by_it() -> None:
 def test_what_cannot_be_compared_is_said() -> None:
     task, examples, predictions = numbers(np.random.default_rng(0), REGRESSION)
     with pytest.raises(PlumeError, match="less is"):
-        row_scores(replace(task, metric="mse"), examples, predictions)
+        replace(task, metric="mse").row_scores(examples, predictions)
     with pytest.raises(PlumeError, match="'f2' is not measured here: choose from mse, pearson, spearman"):
-        row_scores(replace(task, metric="f2"), examples, predictions)
+        replace(task, metric="f2").row_scores(examples, predictions)
     with pytest.raises(PlumeError, match="39 predictions for 40 test rows"):
-        row_scores(task, examples, predictions[1:])
+        task.row_scores(examples, predictions[1:])
 
 
 def test_resampling_does_no_work_of_pythons_for_each_draw_or_row() -> None:
@@ -237,7 +235,7 @@ def test_resampling_does_no_work_of_pythons_for_each_draw_or_row() -> None:
     rows = [tags(chance, NER, BIO) for _ in range(25)]
     examples = [example for _, some, _ in rows for example in some]
     predictions = [one for _, _, some in rows for one in some]
-    made = row_scores(NER, examples, predictions)
+    made = NER.row_scores(examples, predictions)
     with cProfile.Profile() as counted:
         table = resample("ner", {f"m{model}": dict.fromkeys(range(3), made) for model in range(12)}, resamples=2000, seed=0)
     assert sum(line.callcount for line in counted.getstats()) < 5000

@@ -10,13 +10,13 @@ import pytest
 from scipy.stats import norm, t
 
 from plume.comparing.results import Comparison, Verdict
-from plume.comparing.rows.measures import RowScores, mean_of
 from plume.comparing.significance import resampling
 from plume.comparing.significance.pair_noise import PairNoise
 from plume.comparing.significance.resampling import RESAMPLES, Resampled, Scores, resample
 from plume.comparing.significance.seed_noise import freedom_of_pair, seed_spreads
 from plume.comparing.significance.statistics import LEVEL, compare_all, holm, interval, more_seeds, summaries
 from plume.core.errors import PlumeError
+from plume.metrics.resampled.measures import RowScores, mean_of
 
 Study = dict[str, dict[int, RowScores]]
 _DRAWS = 200  # resamples: enough for a variance

@@ -38,15 +38,16 @@ from plume.tuning.rows.questions import QuestionReader
 from plume.tuning.rows.rows import Coder
 from plume.tuning.task import Columns, Task
 from plume.tuning.tuned import TunedModel, assemble, reading_order
-from plume.tuning.writing import by_text
-from plume.tuning.writing.by_text import By, approach, way_of
+from plume.tuning.writing import finding
+from plume.tuning.writing.by_text import By, approach
+from plume.tuning.writing.finding import way_of
 from plume.tuning.writing.label_scores import label_table
 from plume.tuning.writing.many_writers import greedy
 from plume.tuning.writing.worded import LabelByText, NumberByText, step_of
 from plume.tuning.writing.written import WrittenTask
 
-DECODERS = by_text.ENCODER_DECODERS.split(", ")
-WRITERS = [*DECODERS, *by_text.LEFT_TO_RIGHT.split(", "), "unilm", "glm", "cove", "skip-thought"]
+DECODERS = finding.ENCODER_DECODERS.split(", ")
+WRITERS = [*DECODERS, *finding.LEFT_TO_RIGHT.split(", "), "unilm", "glm", "cove", "skip-thought"]
 TEXTS = [
     "The cat finds a wooden box near the river.",
     "My sister forgets the letter.",
@@ -248,7 +249,7 @@ def test_an_answer_that_is_not_in_its_context_has_no_place(made: Any, monkeypatc
     asked = [Example(texts=("who?", "a cat, a cat"), answer=(GoldAnswer("a cat", 0),)), Example(texts=("who?", "no one"), answer=())]
     one = made("t5", QA, asked)
     monkeypatch.setattr(type(one.task), "texts", lambda *_: [("cat", 0.5), ("dog", 0.5)])
-    found, notes = one.task.respond(one.body, one.coder, one.questions, asked)
+    found, notes = one.task.written(one.body, one.coder, one.questions, asked)
     assert [(each["start"], each["end"]) for each in found] == [(2, 5), (-1, -1)]
     assert sum(notes.values()) == 1
 
@@ -276,7 +277,7 @@ def test_a_long_context_is_read_in_windows(made: Any, monkeypatch: pytest.Monkey
         told = [("", 0.9)] * len(owner)
         told[0], told[said.index("two apples")], told[owner.index(1)] = ("cat", 0.2), ("two apples", 0.5), ("paints", 0.1)
         monkeypatch.setattr(type(one.task), "texts", lambda *_, told=told: told)
-        found, _ = one.task.respond(one.body, one.coder, questions, asked)
+        found, _ = one.task.written(one.body, one.coder, questions, asked)
         assert [each["answer"] for each in found] == ["two apples", "paints", ""]
         assert found[0]["start"] == context.index("two apples") and found[0]["end"] == found[0]["start"] + 10
 
@@ -321,7 +322,7 @@ def test_numbers_are_written_in_steps(made: Any, monkeypatch: pytest.MonkeyPatch
     assert task.source(scored[0]) == "similarity sentence1: a cat sentence2: two apples"
     assert (step_of([0, 1]), step_of([-100, 100]), step_of([7, 7])) == (0.05, 10.0, 0.05)
     monkeypatch.setattr(NumberByText, "texts", lambda *_: [("4.2", 1.0), ("inf", 1.0), ("a cat", 1.0), ("-1", 1.0)])
-    found, notes = task.respond(None, None, None, scored)  # type: ignore[arg-type]
+    found, notes = task.written(None, None, None, scored)  # type: ignore[arg-type]
     assert [one["score"] for one in found] == pytest.approx([4.2, 2.8425, 2.8425, -1.0], abs=1e-4)
     assert list(notes.values()) == [2]
 

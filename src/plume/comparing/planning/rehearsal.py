@@ -21,8 +21,8 @@ import torch
 
 from plume.comparing.measuring.sizes import parameters, peak_memory
 from plume.comparing.planning.entrants import Entrant
+from plume.comparing.rows.scored import scored_examples
 from plume.comparing.running.forks import fork_server, hidden_main
-from plume.comparing.running.work import scored_examples
 from plume.comparing.study import Study
 from plume.core.errors import PlumeError
 from plume.core.files import write_text

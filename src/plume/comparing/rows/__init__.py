@@ -1,1 +1,1 @@
-"""Test rows: what each adds to a score, and how it reads."""
+"""Test rows: what all models are scored on, and where they are divided."""

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plume.comparing.results import Disagreement
-from plume.comparing.rows.readable import described, right_rows
 from plume.core.seeds import Draws
 from plume.readers.example import Example
 from plume.tuning.task import Prediction, Task
@@ -28,10 +27,16 @@ def disagreements(
     found = []
     for row in _chosen(share * (1 - share), right, [str(example.answer)[:60] for example in examples], most=most, seed=seed):
         given = {model: some[row] for model, some in predictions.items()}
-        gold, answers = described(task, examples[row], given)
+        gold, answers = task.readable(examples[row], given)
         verdict = dict(zip(predictions, right[:, row].tolist(), strict=True))
         found.append(Disagreement(task=task.called, row=row, texts=examples[row].texts, gold=gold, answers=answers, right=verdict))
     return found
+
+
+def right_rows(task: Task, examples: Sequence[Example], predictions: Mapping[str, Sequence[Prediction]]) -> NDArray[np.bool_]:
+    """[models, rows]. A number or a written text is hardly ever just right: there it is whether it is better than the median of all."""
+    values = np.stack([task.grades(examples, some) for some in predictions.values()])
+    return values > np.median(values) if task.graded else values >= 1
 
 
 def _chosen(division: NDArray, right: NDArray[np.bool_], answers: Sequence[str], *, most: int, seed: int) -> list[int]:

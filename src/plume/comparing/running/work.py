@@ -25,18 +25,15 @@ from plume.comparing.measuring.speed import measure_speed
 from plume.comparing.planning.entrants import Entrant, entrants
 from plume.comparing.planning.grid import Cell, CellKind
 from plume.comparing.results import Status
-from plume.comparing.study import Study, StudyTask, tune_options
+from plume.comparing.rows.scored import scored_examples
+from plume.comparing.study import Study, tune_options
 from plume.core.errors import PlumeError
 from plume.core.files import read_json, write_json, write_text
 from plume.core.part import part_from_json
-from plume.readers.example import Reading
 from plume.train import runs
 from plume.train.checkpoint import checkpoints
 from plume.train.settings import RUN
-from plume.tuning.options import named, start_from_options
-from plume.tuning.preparing import PreparedTask, prepare
-from plume.tuning.settings import TaskData
-from plume.tuning.task import Columns
+from plume.tuning.options import start_from_options
 from plume.tuning.tune import resume as resume_tuning
 from plume.tuning.tuned import TunedModel
 
@@ -175,18 +172,3 @@ def model_folder(entrant: Entrant, seed: int) -> Path:
 
 def _can_go_on(out: Path) -> bool:
     return (out / RUN).exists() and bool(checkpoints(out))
-
-
-def scored_examples(task: StudyTask) -> tuple[PreparedTask, list[Any], Reading]:
-    """The task as its training file teaches it, and what all models are scored on."""
-    columns = Columns(texts=task.text, answer=task.label)
-    data = TaskData(task=named(task.kind), train=(task.train,), dev=(task.dev or task.scored,))
-    ready = prepare(data, columns)
-    if task.dev is None:
-        return ready, ready.dev, ready.readings[-1]
-    reading = Reading(file=Path(task.scored))
-    examples = list(ready.task.read([Path(task.scored)], reading, labelled=True))
-    if not examples:
-        raise PlumeError(f"{task.scored} has no usable example. {' '.join(reading.lines()[1:])}")
-    ready.task.check(examples, Path(task.scored))
-    return ready, examples, reading

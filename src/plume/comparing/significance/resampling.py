@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plume.comparing.rows.measures import Floats, RowScores
 from plume.core.errors import PlumeError
 from plume.core.seeds import Draws
+from plume.metrics.resampled.measures import Floats, RowScores
 
 RESAMPLES = 2000
 _AT_ONCE = 1 << 22  # weights: bounds the memory

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import digamma, polygamma
 
-from plume.comparing.rows.measures import Floats
+from plume.metrics.resampled.measures import Floats
 
 _STILL = 1e-18  # no variance but rounding
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,8 @@ from plume.core.part import replace
 from plume.heads.answer_span import AnswerSpan
 from plume.heads.head import Head
 from plume.heads.sentence_classification import SentenceClassification
+from plume.metrics.resampled.measures import Measures
+from plume.metrics.resampled.texts import answer_rows
 from plume.metrics.squad import answer_scores
 from plume.readers.example import Example, Reading
 from plume.readers.squad import read_squad
@@ -23,7 +25,10 @@ from plume.text.pieces import Joined
 from plume.tuning.rows.questions import Floats, Questions, SpanQuestions, one_each
 from plume.tuning.rows.rows import Array, Coder, shortened
 from plume.tuning.rows.windows import Answered, best_answers, windows
-from plume.tuning.task import Prediction, Task
+from plume.tuning.task import NOTHING, Prediction, Readable, Task
+
+if TYPE_CHECKING:
+    from plume.tuning.writing.worded import ByText
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +45,7 @@ class QuestionAnswering(Task):
     """A long context is read in windows that overlap (BERT's run_squad)."""
 
     reads: ClassVar[str] = "SQuAD, CMRC and DRCD JSON; JSONL"
+    right_by: ClassVar[str | None] = "exact_match"
 
     longest_question: int = 64  # tokens
     longest_answer: int = 30
@@ -114,6 +120,11 @@ class QuestionAnswering(Task):
         columns = np.stack([one - begin + first, last - begin + first], axis=1)
         return np.where(there[:, None], columns, null[:, None])
 
+    def in_words(self, examples: Sequence[Example]) -> ByText | None:
+        from plume.tuning.writing.worded_answers import AnswerByText  # which wraps a task of this kind
+
+        return AnswerByText.of(self)
+
     def head(self, classifier: SentenceClassification, *, dropout: float) -> Head:
         return AnswerSpan(dropout=dropout)
 
@@ -138,8 +149,18 @@ class QuestionAnswering(Task):
         return [_stated(example.texts[1], one) for example, one in zip(examples, found, strict=True)]
 
     def measure(self, examples: Sequence[Example], predictions: Sequence[Prediction]) -> dict[str, float]:
-        gold = [[answer.text for answer in example.answer] for example in examples]
-        return answer_scores(gold, [one["answer"] for one in predictions])
+        return answer_scores(_gold(examples), [one["answer"] for one in predictions])
+
+    def row_measures(self, examples: Sequence[Example], predictions: Sequence[Prediction]) -> Measures:
+        return answer_rows(_gold(examples), [one["answer"] for one in predictions])
+
+    def readable(self, example: Example, given: Mapping[str, Prediction]) -> Readable:
+        gold = " / ".join(dict.fromkeys(answer.text for answer in example.answer))
+        return gold or NOTHING, {model: one["answer"] or NOTHING for model, one in given.items()}
+
+
+def _gold(examples: Sequence[Example]) -> list[list[str]]:
+    return [[answer.text for answer in example.answer] for example in examples]
 
 
 def _stated(context: str, found: Answered) -> Prediction:

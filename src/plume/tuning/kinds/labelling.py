@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ from plume.readers.tables import read_table
 from plume.tuning.rows.questions import Questions, TokenQuestions, one_each
 from plume.tuning.rows.rows import Coder, TextRows, shortened, shortened_pair
 from plume.tuning.task import Columns, Prediction, Task
+
+if TYPE_CHECKING:
+    from plume.tuning.writing.worded import ByText
 
 _UNEQUAL = 10.0  # times as frequent as the rarest class: then accuracy says little
 
@@ -89,6 +92,11 @@ class LabelTask(TextTask):
         number = {label: place for place, label in enumerate(self.labels)}
         return np.array([number.get(example.answer, 0) for example in examples], np.int64)
 
+    def in_words(self, examples: Sequence[Example]) -> ByText | None:
+        from plume.tuning.writing.worded import LabelByText  # which wraps a task of this kind
+
+        return LabelByText.of(self)
+
     def balance(self, examples: Sequence[Example]) -> str | None:
         counts = Counter(example.answer for example in examples)
         (most, many), (least, few) = counts.most_common()[0], counts.most_common()[-1]
@@ -137,6 +145,7 @@ def choose(labels: Sequence[str], probability: NDArray) -> list[Prediction]:
 
 
 def softmax(scores: NDArray) -> NDArray:
+    """Shares of each line, in numpy."""
     shifted = np.exp(scores - scores.max(1, keepdims=True))
     return shifted / shifted.sum(1, keepdims=True)
 

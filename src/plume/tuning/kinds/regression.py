@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 import torch
@@ -13,16 +13,26 @@ from numpy.typing import NDArray
 from plume.core.part import replace
 from plume.heads.head import Head, HeadModule
 from plume.heads.sentence_classification import SentenceClassification, SentenceRegression, SentenceRegressionModule
+from plume.metrics.resampled.measures import Measures
+from plume.metrics.resampled.texts import number_rows
 from plume.metrics.scores import number_scores
+from plume.model.networks.model import Model
 from plume.readers.example import Example
 from plume.readers.table_choice import AnswerKind
+from plume.text.tokenizer import Tokenizer
+from plume.tuning.adapting.network import Body
 from plume.tuning.kinds.labelling import TextTask
 from plume.tuning.rows.questions import Floats, Questions
-from plume.tuning.task import Prediction
+from plume.tuning.task import Prediction, Readable, Task
+
+if TYPE_CHECKING:
+    from plume.tuning.writing.worded import ByText
 
 
 @dataclass(frozen=True, kw_only=True)
 class Regression(TextTask):
+    """A number, learned by its squared error."""
+
     answer: ClassVar[AnswerKind] = AnswerKind.SCORE
 
     mean: float = 0.0  # of the training scores: where the head begins
@@ -30,6 +40,16 @@ class Regression(TextTask):
 
     def learned(self, examples: Sequence[Example]) -> Self:
         return replace(self, mean=float(np.mean([example.answer for example in examples])))
+
+    def suited(self, body: Body, tokenizer: Tokenizer, examples: Sequence[Example]) -> Task:
+        """A family whose classifier has no bias learns numbers from their mean."""
+        bare = isinstance(body, Model) and not body.recipe.classifier.bias
+        return replace(self, centred=True) if bare else self
+
+    def in_words(self, examples: Sequence[Example]) -> ByText | None:
+        from plume.tuning.writing.worded import NumberByText, step_of  # which wraps a task of this kind
+
+        return NumberByText.of(self, step=step_of([example.answer for example in examples]))
 
     def begin(self, head: HeadModule) -> None:
         if isinstance(head, SentenceRegressionModule) and head.output.bias is not None:
@@ -51,3 +71,16 @@ class Regression(TextTask):
 
     def measure(self, examples: Sequence[Example], predictions: Sequence[Prediction]) -> dict[str, float]:
         return number_scores([example.answer for example in examples], [one["score"] for one in predictions])
+
+    def row_measures(self, examples: Sequence[Example], predictions: Sequence[Prediction]) -> Measures:
+        return number_rows([example.answer for example in examples], [one["score"] for one in predictions])
+
+    @property
+    def graded(self) -> bool:
+        return True
+
+    def grades(self, examples: Sequence[Example], predictions: Sequence[Prediction]) -> NDArray[np.float64]:
+        return -np.abs([one["score"] - example.answer for example, one in zip(examples, predictions, strict=True)])
+
+    def readable(self, example: Example, given: Mapping[str, Prediction]) -> Readable:
+        return f"{example.answer:.2f}", {model: f"{one['score']:.2f}" for model, one in given.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -20,24 +20,29 @@ from plume.heads.head import Head
 from plume.heads.sentence_classification import SentenceClassification
 from plume.heads.token_labelling import TokenLabelling
 from plume.metrics.entities import entity_scores, span_scores, tag_scores
+from plume.metrics.resampled.labels import span_rows, tag_rows
+from plume.metrics.resampled.measures import Measures
 from plume.readers.conll import Conll, find_conll, looks_like_conll, read_conll
 from plume.readers.example import Example, Reading
 from plume.readers.plain_lines import read_plain_lines
-from plume.readers.schemes import Span, spans_of
+from plume.readers.schemes import Span, in_characters, spans_of
 from plume.readers.span_files import read_segmented, read_spans
 from plume.readers.table_rows import is_json
 from plume.text.languages import language_mix
+from plume.tuning.kinds.readable import readable_spans, readable_tags, readable_words
 from plume.tuning.rows.questions import Floats, Questions
 from plume.tuning.rows.rows import Coder
 from plume.tuning.rows.word_cuts import FoundWords, find_words
 from plume.tuning.rows.word_labels import values_of_spans, with_beginnings, with_dropped
 from plume.tuning.rows.word_rows import WordQuestions, ask_words
-from plume.tuning.task import Columns, Prediction, Task
+from plume.tuning.task import Columns, Prediction, Readable, Task
 
 OUTSIDE = "O"
 
 
 class TagKind(enum.StrEnum):
+    """What a tag says of its word."""
+
     ENTITIES = "entities"  # BIO tags
     PLAIN = "plain"  # a tag of its own for each word
     WORDS = "words"  # the spans are the words themselves
@@ -45,6 +50,8 @@ class TagKind(enum.StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Tagging(Task):
+    """A label for each word, or for each Han character; entities and segmented words are read off the labels."""
+
     reads: ClassVar[str] = "CoNLL columns (BIO, BIOES, IO); JSONL with spans"
 
     tags: TagKind = TagKind.ENTITIES
@@ -177,12 +184,38 @@ class Tagging(Task):
         if all(example.words is not None for example in examples):
             gold, predicted = [list(example.answer) for example in examples], [one["tags"] for one in predictions]
             return tag_scores(gold, predicted) if self.tags is TagKind.PLAIN else entity_scores(gold, predicted)
-        spans = [[Span(start=e["start"], end=e["end"], label=e["label"]) for e in one["entities"]] for one in predictions]
+        spans = [_entities(one) for one in predictions]
         return span_scores([example.answer for example in examples], spans, [len(example.texts[0]) for example in examples])
+
+    def row_measures(self, examples: Sequence[Example], predictions: Sequence[Prediction]) -> Measures:
+        if self.tags is TagKind.PLAIN:
+            return tag_rows([example.answer for example in examples], [one["tags"] for one in predictions])
+        if not all(example.words is not None for example in examples):
+            return span_rows([set(example.answer) for example in examples], [set(_entities(one)) for one in predictions])
+        gold, tags = [example.answer for example in examples], [one["tags"] for one in predictions]
+        spans = span_rows([set(spans_of(one)) for one in gold], [set(spans_of(one)) for one in tags])
+        return spans | {"accuracy": tag_rows(gold, tags)["accuracy"]}
+
+    def grades(self, examples: Sequence[Example], predictions: Sequence[Prediction]) -> NDArray[np.float64]:
+        """A sentence is right as a whole: all its tags, or all its spans and no others."""
+        counts = self._row_statistics("accuracy" if self.tags is TagKind.PLAIN else "f1", examples, predictions)
+        return (counts == counts[:, :1]).all(axis=1).astype(np.float64)
+
+    def readable(self, example: Example, given: Mapping[str, Prediction]) -> Readable:
+        if self.tags is TagKind.PLAIN:
+            return readable_tags(example, given)
+        gold = in_characters(spans_of(example.answer), example.words) if example.words is not None else list(example.answer)
+        wording = readable_words if self.tags is TagKind.WORDS else readable_spans
+        return wording(example.texts[0], gold), {model: wording(example.texts[0], _entities(one)) for model, one in given.items()}
 
 
 def _spans(example: Example) -> list[Span]:
     return spans_of(example.answer) if example.words is not None else list(example.answer)
+
+
+def _entities(prediction: Prediction) -> list[Span]:
+    """In characters."""
+    return [Span(start=one["start"], end=one["end"], label=one["label"]) for one in prediction["entities"]]
 
 
 def _number(text: str) -> int:

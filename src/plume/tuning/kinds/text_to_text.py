@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from plume.core.errors import PlumeError
 from plume.core.part import replace
+from plume.metrics.resampled.measures import Measures
+from plume.metrics.resampled.texts import text_rows
 from plume.metrics.scores import text_scores
 from plume.model.networks.model import Model
 from plume.readers.example import Example, Reading
 from plume.readers.text_pairs import read_text_pairs
 from plume.tuning.rows.rows import Coder
-from plume.tuning.task import Columns, Prediction
+from plume.tuning.task import NOTHING, Columns, Prediction, Readable, Responses
 from plume.tuning.writing.written import TextQuestions, WrittenTask
 
 
 @dataclass(frozen=True, kw_only=True)
 class TextToText(WrittenTask):
+    """A text for a text, written by the model's own head for tokens."""
+
     reads: ClassVar[str] = "JSONL; two aligned files"
+    right_by: ClassVar[str | None] = "rougeL"
 
     prefix: str = ""  # before every text that is read ("summarize: "), as a T5 that learned several tasks wants it (arXiv:1910.10683 §2.4)
     beams: int = 1  # 1: the likeliest token each time
@@ -54,12 +59,21 @@ class TextToText(WrittenTask):
     def target(self, example: Example) -> str:
         return str(example.answer)
 
-    def respond(
-        self, body: Model, coder: Coder, questions: TextQuestions, examples: Sequence[Example]
-    ) -> tuple[list[Prediction], Counter[str]]:
+    def written(self, body: Model, coder: Coder, questions: TextQuestions, examples: Sequence[Example]) -> Responses:
         written = self.write(body, questions, room=self.most(coder), beams=self.beams)
         texts = [coder.tokenizer.decode(one.tokens).strip() for one in written]
         return [{"text": text, "score": round(math.exp(one.score), 6)} for text, one in zip(texts, written, strict=True)], Counter()
 
     def measure(self, examples: Sequence[Example], predictions: Sequence[Prediction]) -> dict[str, float]:
         return text_scores([example.answer for example in examples], [one["text"] for one in predictions])
+
+    def row_measures(self, examples: Sequence[Example], predictions: Sequence[Prediction]) -> Measures:
+        return text_rows([example.answer for example in examples], [one["text"] for one in predictions])
+
+    @property
+    def graded(self) -> bool:
+        return True
+
+    def readable(self, example: Example, given: Mapping[str, Prediction]) -> Readable:
+        gold = example.answer if isinstance(example.answer, str) else " / ".join(example.answer)
+        return gold, {model: one["text"] or NOTHING for model, one in given.items()}

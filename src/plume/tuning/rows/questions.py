@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,8 @@ class Questions:
     name: str  # of the task: its head and its loss
     rows: TextRows
     groups: Array  # [G + 1] bounds of the rows of each group
+
+    complete: ClassVar[bool] = False  # its batches say themselves in which order they are read
 
     def __len__(self) -> int:
         return len(self.groups) - 1

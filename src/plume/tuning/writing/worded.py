@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plume.core.part import replace
+from plume.metrics.resampled.measures import Measures
 from plume.model.networks.model import Model
 from plume.readers.example import Example, Reading
 from plume.text.tokenizer import Tokenizer
 from plume.tuning.kinds.regression import Regression
 from plume.tuning.rows.rows import Array, Coder, Stretch, shortened_pair, whole
-from plume.tuning.task import Columns, Prediction, Task
+from plume.tuning.task import Columns, Prediction, Readable, Responses, Task
 from plume.tuning.writing.label_scores import label_table
 from plume.tuning.writing.written import TextQuestions, WrittenTask
 
@@ -30,6 +31,11 @@ class ByText(WrittenTask):
     """`task` reads, checks and measures; its answers are written."""
 
     task: Task
+
+    @classmethod
+    def of(cls, task: Task, **own: Any) -> Self:
+        """That task, answered in words; `own` is what this way of answering has beside."""
+        return cls(task=task, kind=task.kind, title=task.title, metric=task.metric, name=task.name, labels=task.labels, **own)
 
     def _with(self, task: Task) -> Self:
         return replace(self, task=task, labels=task.labels)
@@ -54,6 +60,19 @@ class ByText(WrittenTask):
 
     def balance(self, examples: Sequence[Example]) -> str | None:
         return self.task.balance(examples)
+
+    def row_measures(self, examples: Sequence[Example], predictions: Sequence[Prediction]) -> Measures:
+        return self.task.row_measures(examples, predictions)
+
+    @property
+    def graded(self) -> bool:
+        return self.task.graded
+
+    def grades(self, examples: Sequence[Example], predictions: Sequence[Prediction]) -> NDArray[np.float64]:
+        return self.task.grades(examples, predictions)
+
+    def readable(self, example: Example, given: Mapping[str, Prediction]) -> Readable:
+        return self.task.readable(example, given)
 
     def trouble(self, examples: Sequence[Example], tokenizer: Tokenizer) -> str | None:
         """Why this tokenizer cannot write the answers."""
@@ -98,14 +117,14 @@ class LabelByText(ByText):
     def target(self, example: Example) -> str:
         return str(example.answer)
 
-    def respond(
-        self, body: Model, coder: Coder, questions: TextQuestions, examples: Sequence[Example]
-    ) -> tuple[list[Prediction], Counter[str]]:
+    def written(self, body: Model, coder: Coder, questions: TextQuestions, examples: Sequence[Example]) -> Responses:
         return self.task.answers(label_table(body, coder, questions, self.labels), questions, examples), Counter()
 
 
 @dataclass(frozen=True, kw_only=True)
 class NumberByText(ByText):
+    """A number is written in steps, as T5 writes STS-B's scores."""
+
     step: float  # numbers are rounded to its multiples before they are written
 
     @property
@@ -120,9 +139,7 @@ class NumberByText(ByText):
         lost = [text for text, ids in zip(texts, tokenizer.encode(texts), strict=True) if tokenizer.decode(ids).strip() != text]
         return f"the tokenizer cannot write its numbers ({', '.join(lost[:3])})" if lost else None
 
-    def respond(
-        self, body: Model, coder: Coder, questions: TextQuestions, examples: Sequence[Example]
-    ) -> tuple[list[Prediction], Counter[str]]:
+    def written(self, body: Model, coder: Coder, questions: TextQuestions, examples: Sequence[Example]) -> Responses:
         assert isinstance(self.task, Regression)
         numbers = [_number(text) for text, _ in self.texts(body, coder, questions)]
         table: NDArray[np.float32] = np.array([[self.task.mean if number is None else number] for number in numbers], np.float32)

@@ -13,7 +13,7 @@ from plume.model.networks.model import Model
 from plume.readers.example import Example
 from plume.tuning.kinds.answering import QuestionAnswering
 from plume.tuning.rows.rows import Array, Coder, Stretch, shortened, whole
-from plume.tuning.task import Prediction
+from plume.tuning.task import Prediction, Responses
 from plume.tuning.writing.worded import ByText, characters
 from plume.tuning.writing.written import TextQuestions
 
@@ -65,9 +65,7 @@ class AnswerByText(ByText):
             name=made.name, rows=rows, groups=made.groups, way=made.way, targets=made.targets, owner=owner, begin=begin
         ), notes  # fmt: skip
 
-    def respond(
-        self, body: Model, coder: Coder, questions: TextQuestions, examples: Sequence[Example]
-    ) -> tuple[list[Prediction], Counter[str]]:
+    def written(self, body: Model, coder: Coder, questions: TextQuestions, examples: Sequence[Example]) -> Responses:
         """Of several windows the answer that is likeliest; none only where none of them has one."""
         assert isinstance(questions, WindowQuestions)
         best: dict[int, tuple[bool, float, str, int]] = {}

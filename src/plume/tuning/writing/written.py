@@ -5,24 +5,27 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from plume.core.batch import Batch
-from plume.heads.head import Head
-from plume.heads.sentence_classification import SentenceClassification
+from plume.core.errors import PlumeError
 from plume.model.networks.model import Model
+from plume.model.use.abilities import Abilities
 from plume.model.use.generate import Written, beam_search
 from plume.readers.example import Example
 from plume.text.pieces import bounds
 from plume.text.tokenizer import Tokenizer
 from plume.train.evaluate import to_device
+from plume.tuning.adapting.network import Body
 from plume.tuning.rows.questions import Questions, one_each
 from plume.tuning.rows.rows import Array, Coder, TextRows, runs, shortened, whole
 from plume.tuning.rows.written_rows import Pairs, source_batch
-from plume.tuning.task import Prediction, Task
+from plume.tuning.task import Answering, Responses, Task, mark_cut
+from plume.tuning.writing.finding import require_way
 from plume.tuning.writing.many_writers import greedy
 from plume.tuning.writing.ways import Way
 
@@ -33,6 +36,8 @@ _TOKENS, _ROWS = 8192, 64  # that are read at once at use
 class TextQuestions(Questions):
     """`rows` are read, `targets` written, where they are known. Its batches are whole: the way says in which order they are read."""
 
+    complete: ClassVar[bool] = True
+
     way: Way
     targets: TextRows
 
@@ -41,6 +46,7 @@ class TextQuestions(Questions):
         return self.rows.length + self.targets.length
 
     def pairs(self, index: Array) -> Pairs:
+        """What is read and what is written of these, padded."""
         return Pairs(
             read=self.rows.padded(self.rows.tokens, index, self.rows.pad),
             length=self.rows.length[index],
@@ -72,7 +78,7 @@ class TextQuestions(Questions):
 
 @dataclass(frozen=True, kw_only=True)
 class WrittenTask(Task):
-    """`way` is the model's, and found when the two meet (`plume.tuning.writing.by_text.approach`)."""
+    """`way` is the model's, and found when the two meet."""
 
     way: Way | None = None
     longest: int | None = None  # tokens that are written at most; None: a fifth more than nearly all of the training texts have
@@ -89,16 +95,34 @@ class WrittenTask(Task):
         """Cut so that what is read has about `room` tokens, where its end is not what can be spared; and which were cut."""
         return examples, np.zeros(len(examples), np.bool_)
 
-    def respond(
-        self, body: Model, coder: Coder, questions: TextQuestions, examples: Sequence[Example]
-    ) -> tuple[list[Prediction], Counter[str]]:
-        """An answer for each example, and what was lost on the way."""
+    def suited(self, body: Body, tokenizer: Tokenizer, examples: Sequence[Example]) -> Task:
+        """With the model's way to write, and how much the training answers lead one to expect; of a run that goes on both are known."""
+        if self.way is not None:
+            return self
+        if not isinstance(body, Model):
+            raise PlumeError(f"Word vectors cannot write a text: {self.called} needs a model that can, such as t5, bart or gpt2.")
+        longest = usual_length([self.target(example) for example in examples], tokenizer) if self.longest is None else self.longest
+        return replace(self, way=require_way(Abilities(body, tokenizer), self.called), longest=longest)
+
+    def respond(self, model: Answering, examples: Sequence[Example]) -> Responses:
+        coder = model.coder()
+        questions, notes = self.questions(examples, coder)
+        found, more = self.written(model.body.model, coder, questions, examples)
+        return mark_cut(found, questions), notes + more
+
+    def written(self, body: Model, coder: Coder, questions: TextQuestions, examples: Sequence[Example]) -> Responses:
+        """What is written for the questions, as answers."""
         raise NotImplementedError
 
     @property
     def writes(self) -> Way:
+        """Its way, once it has one."""
         assert self.way is not None, "a task is fitted to its model before it reads"
         return self.way
+
+    @property
+    def objective(self) -> str:
+        return self.writes.objective
 
     def most(self, coder: Coder) -> int:
         """Tokens that are written at most."""
@@ -132,9 +156,6 @@ class WrittenTask(Task):
             else:
                 found[int(index[0])] = beam_search(writer, room=room, stop=self.writes.end, beams=beams)[0]
         return [found[number] for number in range(len(questions))]
-
-    def head(self, classifier: SentenceClassification, *, dropout: float) -> Head:
-        raise AssertionError("a written answer comes from the head that the model was pre-trained with")
 
 
 def lay_out_targets(texts: Sequence[str], way: Way, coder: Coder, *, left: Array) -> tuple[TextRows, int]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plume.readers.example import Example
-from plume.tuning.task import Prediction, Task
 
 Floats = NDArray[np.float64]
 Formula = Callable[[Floats], Floats]  # sums over rows [B, k] to scores [B]
@@ -62,13 +61,24 @@ class Ranked(RowScores):
         return _divided(both, np.sqrt(first * second))
 
 
+class Measuring(Protocol):
+    """What measures answers as a whole: a task."""
+
+    @property
+    def metric(self) -> str:
+        """The one that decides."""
+
+    def measure(self, examples: Sequence[Example], predictions: Sequence[dict[str, Any]]) -> dict[str, float]:
+        """By metric."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Remeasured(RowScores):
     """Any other metric: the task measures the resampled rows themselves, which is slow."""
 
-    task: Task
+    task: Measuring
     examples: Sequence[Example]
-    predictions: Sequence[Prediction]
+    predictions: Sequence[dict[str, Any]]
 
     def resampled(self, weights: Floats) -> Floats:
         return np.array([self._measured(row) for row in weights])
@@ -79,6 +89,9 @@ class Remeasured(RowScores):
         return scores.get(self.task.metric, 0.0)  # the F1 of a class that this resample lacks
 
 
+Measures = dict[str, Callable[[], RowScores]]  # by metric; made when asked for
+
+
 def summed(formula: Formula, *columns: Any) -> Summed:
     """Columns are [rows] each, or [rows, k]."""
     statistics = np.column_stack([np.asarray(column, np.float64) for column in columns])
@@ -86,10 +99,12 @@ def summed(formula: Formula, *columns: Any) -> Summed:
 
 
 def mean_of(values: Sequence[float] | NDArray[Any]) -> Summed:
+    """A metric that is the mean of what each row has."""
     return summed(share, values, np.ones(len(values)))
 
 
 def ranked(gold: Sequence[float], predicted: Sequence[float]) -> Ranked:
+    """Spearman's correlation of two lists of numbers."""
     places = [np.unique(np.asarray(side, np.float64), return_inverse=True)[1] for side in (gold, predicted)]
     return Ranked(rows=len(gold), gold=places[0], predicted=places[1])
 
@@ -98,6 +113,7 @@ def ranked(gold: Sequence[float], predicted: Sequence[float]) -> Ranked:
 
 
 def share(sums: Floats) -> Floats:
+    """Of a part and the whole."""
     return _divided(sums[:, 0], sums[:, 1])
 
 

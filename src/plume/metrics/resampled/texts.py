@@ -1,4 +1,4 @@
-"""Test rows of tasks that answer with numbers, with a stretch of a text, or with a text of their own."""
+"""Rows of tasks that answer with a number, a stretch of a text or a text of their own, measured as `plume.metrics.scores` and `squad` do."""
 
 from __future__ import annotations
 
@@ -7,36 +7,29 @@ from functools import partial
 
 import numpy as np
 
-from plume.comparing.rows.labels import Measures
-from plume.comparing.rows.measures import Floats, RowScores, mean_of, pearson, ranked, summed
+from plume.metrics.resampled.measures import Floats, Measures, RowScores, mean_of, pearson, ranked, summed
 from plume.metrics.scores import CHINESE, ROUGE, RougeWords
 from plume.metrics.squad import cmrc_scores, is_chinese, squad_scores
-from plume.readers.example import Example
 from plume.text.languages import has_han
-from plume.tuning.kinds.answering import QuestionAnswering
-from plume.tuning.kinds.regression import Regression
-from plume.tuning.kinds.text_to_text import TextToText
-from plume.tuning.task import Prediction
 
 _CHRF_ORDER = 6  # characters (Popović 2015)
 _CHRF_RECALL = 4  # beta squared: recall counts twice as much
 _BLEU_ORDER = 4  # words (Papineni et al. 2002)
 
 
-def number_rows(task: Regression, examples: Sequence[Example], predictions: Sequence[Prediction]) -> Measures:
-    gold = np.array([example.answer for example in examples], np.float64)
-    predicted = np.array([one["score"] for one in predictions], np.float64)
-    x, y = gold - gold.mean(), predicted - predicted.mean()
+def number_rows(gold: Sequence[float], predicted: Sequence[float]) -> Measures:
+    """Correlations, as `number_scores` measures them."""
+    right, given = np.array(gold, np.float64), np.array(predicted, np.float64)
+    x, y = right - right.mean(), given - given.mean()
     return {
         "pearson": lambda: summed(pearson, np.ones(len(x)), x, y, x * x, y * y, x * y),
-        "spearman": lambda: ranked(gold.tolist(), predicted.tolist()),
+        "spearman": lambda: ranked(right.tolist(), given.tolist()),
     }
 
 
-def answer_rows(task: QuestionAnswering, examples: Sequence[Example], predictions: Sequence[Prediction]) -> Measures:
-    gold = [[answer.text for answer in example.answer] for example in examples]
-    given = [one["answer"] for one in predictions]
-    return {metric: partial(_answers, gold, given, metric) for metric in ("exact_match", "f1")}
+def answer_rows(gold: Sequence[list[str]], predicted: Sequence[str]) -> Measures:
+    """Answers to questions, as `answer_scores` measures them."""
+    return {metric: partial(_answers, gold, predicted, metric) for metric in ("exact_match", "f1")}
 
 
 def _answers(gold: Sequence[list[str]], given: Sequence[str], metric: str) -> RowScores:
@@ -55,9 +48,9 @@ def _answers(gold: Sequence[list[str]], given: Sequence[str], metric: str) -> Ro
     )
 
 
-def text_rows(task: TextToText, examples: Sequence[Example], predictions: Sequence[Prediction]) -> Measures:
-    golds = [(example.answer,) if isinstance(example.answer, str) else tuple(example.answer) for example in examples]
-    texts = [str(one["text"]) for one in predictions]
+def text_rows(gold: Sequence[str] | Sequence[Sequence[str]], predicted: Sequence[str]) -> Measures:
+    """Written texts, as `text_scores` measures them."""
+    golds, texts = [(right,) if isinstance(right, str) else tuple(right) for right in gold], list(map(str, predicted))
     rouge: Measures = {name: partial(_rouge, golds, texts, name) for name in ROUGE}
     return rouge | {
         "bleu": lambda: _bleu(golds, texts),
