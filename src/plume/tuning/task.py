@@ -103,6 +103,14 @@ class Task(Part):
         """What is asked; and what was lost on the way, counted in words: texts that had to be cut …"""
         raise NotImplementedError
 
+    def renewed(self, model: Answering, examples: Sequence[Example], epoch: int) -> Questions | None:
+        """What is asked in a later epoch, where that changes with what the model has learned; None: the same as in the first.
+
+        Batches are prepared ahead, so the model is asked some steps before the epoch begins; a run that goes on from the middle of one asks
+        it as it then is.
+        """
+        return None
+
     # Network
 
     def suited(self, body: Body, tokenizer: Tokenizer, examples: Sequence[Example]) -> Task:

@@ -156,7 +156,7 @@ def run_prepared(settings: TuneSettings, prepared: list[PreparedTask], folder: P
     model.train()
     made = [_questions(one, tuned) for one in prepared]
     mixture = Mixture(
-        readers=tuple(_reader(questions, tuned, settings) for questions, _ in made),
+        readers=tuple(_reader(one, questions, tuned, settings) for one, (questions, _) in zip(prepared, made, strict=True)),
         shares=tuple(len(one.train) ** _POWER for one in prepared),
         seed=settings.seed,
     )
@@ -199,10 +199,16 @@ def _questions(one: PreparedTask, tuned: TunedModel) -> tuple[Questions, Counter
     return one.task.questions(one.train, tuned.coder())
 
 
-def _reader(questions: Questions, tuned: TunedModel, settings: TuneSettings) -> QuestionReader:
+def _reader(one: PreparedTask, questions: Questions, tuned: TunedModel, settings: TuneSettings) -> QuestionReader:
     parts = settings.accumulate
     rows = max(min(settings.training.batch, len(questions)) // parts, 1) * parts  # every part gets some
-    return QuestionReader(questions=questions, rows=rows, seed=settings.seed, finish=lambda batch: tuned.finish(batch, questions))
+    return QuestionReader(
+        questions=questions,
+        rows=rows,
+        seed=settings.seed,
+        finish=tuned.finish,
+        renew=lambda epoch: tuned.renewed(one.task, one.train, epoch),
+    )
 
 
 def _plan(settings: TuneSettings, tasks: Sequence[Task]) -> TrainingPlan:

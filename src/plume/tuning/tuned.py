@@ -143,6 +143,15 @@ class TunedModel:
         assert table is not None, "there is at least one question"
         return table
 
+    def renewed(self, task: Task, examples: Sequence[Example], epoch: int) -> Questions | None:
+        """What a task asks in this epoch of training, if that is new; the model answers without dropout meanwhile."""
+        learning = self.model.training
+        self.model.eval()
+        try:
+            return task.renewed(self, examples, epoch)
+        finally:
+            self.model.train(learning)
+
     def finish(self, batch: Batch, questions: Questions) -> Batch:
         """With what the model's way of reading adds, unless the questions say it themselves."""
         if questions.complete:

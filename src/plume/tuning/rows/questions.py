@@ -162,23 +162,30 @@ class QuestionReader:
     questions: Questions
     rows: int  # groups a batch
     seed: int
-    finish: Callable[[Batch], Batch] = lambda batch: batch  # what the model's way of reading adds
-    _plans: dict[int, NDArray[np.int64]] = field(default_factory=dict, repr=False)
+    finish: Callable[[Batch, Questions], Batch] = lambda batch, questions: batch  # what the model's way of reading adds
+    renew: Callable[[int], Questions | None] = lambda epoch: None  # what is asked from the second epoch on; None: the same as ever
+    _plans: dict[int, tuple[Questions, NDArray[np.int64]]] = field(default_factory=dict, repr=False)
 
-    def batches(self, epoch: int) -> NDArray[np.int64]:
+    def plan(self, epoch: int) -> tuple[Questions, NDArray[np.int64]]:
+        """What is asked in an epoch, and its batches [steps, rows]."""
         if epoch not in self._plans:
+            new = self.renew(epoch) if epoch else None
+            asked = self.questions if new is None else new
             generator = np.random.default_rng([self.seed % 2**64, epoch])
-            made = length_batches(self.questions.length, rows=self.rows, generator=generator)
+            made = asked, length_batches(asked.length, rows=self.rows, generator=generator)
             self._plans = {number: held for number, held in self._plans.items() if number == epoch - 1} | {epoch: made}
         return self._plans[epoch]
 
     def following(self, cursor: Cursor) -> Cursor:
-        more = cursor.step + 1 < len(self.batches(cursor.epoch))
+        """Where it stands after the batch at the cursor; plans the epoch."""
+        more = cursor.step + 1 < len(self.plan(cursor.epoch)[1])
         return Cursor(epoch=cursor.epoch, step=cursor.step + 1) if more else Cursor(epoch=cursor.epoch + 1)
 
     def step(self, cursor: Cursor, shares: Sequence[slice]) -> tuple[Batch, ...]:
-        index = self.batches(cursor.epoch)[cursor.step]
-        return tuple(self.finish(self.questions.batch(index[share])) for share in shares)
+        """The batch at the cursor, in parts."""
+        asked, batches = self.plan(cursor.epoch)
+        index = batches[cursor.step]
+        return tuple(self.finish(asked.batch(index[share]), asked) for share in shares)
 
 
 def inference_batches(questions: Questions, *, tokens: int = 8192, most: int = 128) -> Iterator[Array]:
