@@ -167,6 +167,7 @@ class RougeWords:
     _WORD = re.compile(rf"[a-z0-9]+|[{HAN}{_KANA_AND_THAI}]|[^\W_a-z0-9{LATIN}{HAN}{_KANA_AND_THAI}]+")
 
     def tokenize(self, text: str) -> list[str]:
+        """As rouge-score asks for it."""
         return self._WORD.findall(text.lower())
 
 

@@ -35,7 +35,8 @@ SAMPLE = 2000  # tokens that are masked, one at a time
 
 @dataclass(frozen=True, kw_only=True)
 class LanguageModelling(DirectTask):
-    """
+    """What the model was pre-trained to do, measured and used as it is.
+
     >>> TASK.kind
     'language-modelling'
     """

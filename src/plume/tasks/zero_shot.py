@@ -31,6 +31,8 @@ _LETTERS = 4  # that say as much as one Chinese character, roughly
 
 
 class ZeroShotWay(enum.StrEnum):
+    """What labels a text that nobody labelled."""
+
     ENTAILMENT = "entailment"  # a model tuned for it judges whether the text entails a sentence with the label
     CLOZE = "cloze"  # any model that fills blanks or reads left to right says how likely the label is in a sentence after the text
 
@@ -45,7 +47,8 @@ _TEMPLATES = {
 
 @dataclass(frozen=True, kw_only=True)
 class ZeroShot(DirectTask):
-    """
+    """Labels are said in words, and the model judges or completes them.
+
     >>> wordings("0=negative,1=positive")
     {'0': 'negative', '1': 'positive'}
     """

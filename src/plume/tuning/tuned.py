@@ -221,4 +221,5 @@ def finished(batch: Batch, questions: Questions, body: Body, order: Order) -> Ba
 
 
 def reading_order(body: Body, tokenizer: Tokenizer) -> Order:
+    """In which order a model reads what it is asked about: as it was pre-trained."""
     return Abilities(body, tokenizer).reading_order if isinstance(body, Model) else Order.FULL

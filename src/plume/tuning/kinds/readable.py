@@ -10,7 +10,8 @@ from plume.tuning.task import NOTHING, Prediction, Readable, listed
 
 
 def readable_spans(text: str, spans: Sequence[Span]) -> str:
-    """
+    """Each with its type, in the order of the text.
+
     >>> readable_spans("Ada came to Paris", [Span(start=12, end=17, label="LOC"), Span(start=0, end=3, label="PER")])
     'Ada [PER], Paris [LOC]'
     """
@@ -18,7 +19,8 @@ def readable_spans(text: str, spans: Sequence[Span]) -> str:
 
 
 def readable_words(text: str, spans: Sequence[Span]) -> str:
-    """
+    """With a bar between words.
+
     >>> readable_words("我在北京", [Span(start=0, end=1, label=""), Span(start=1, end=2, label=""), Span(start=2, end=4, label="")])
     '我 | 在 | 北京'
     """

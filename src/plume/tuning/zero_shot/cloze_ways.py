@@ -72,6 +72,7 @@ class ClozeWay:
         self.begin, self.end = np.array(frame[:split], np.int64), np.array(frame[split + 1 :], np.int64)
 
     def pattern(self, one: Filled, number: int) -> Pattern:
+        """What stands around a text for the label of that number, and where it is answered."""
         raise NotImplementedError
 
     def states(self, pattern: Pattern, ids: Array, begin: Array, end: Array, language: Array | None = None) -> tuple[HeadModule, Tensor]:
@@ -79,9 +80,11 @@ class ClozeWay:
         raise NotImplementedError
 
     def rows(self, pattern: Pattern, ids: Array, begin: Array, end: Array) -> tuple[Array, Array]:
+        """[B, T] the texts with the pattern around them, and their lengths."""
         return wrapped(ids, begin, end, before=pattern.before, after=pattern.after, pad=self.can.tokenizer.pad)
 
     def framed(self, one: Filled, tokens: Sequence[int]) -> tuple[Array, Array]:
+        """What stands before and after the text, these tokens in the label's place and the family's special ones around all."""
         before, after = one.showing(tokens)
         return np.concatenate([self.begin, before]), np.concatenate([after, self.end])
 
@@ -174,6 +177,7 @@ class BehindTheText(ClozeWay):
 
 
 def way_of(can: Abilities) -> ClozeWay:
+    """How this model says what a label's probability is; an error names those that can."""
     decoder = can.decoder()
     if fills(can):
         return ClozeAtMasks(can)
