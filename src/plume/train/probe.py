@@ -13,7 +13,7 @@ from plume.core.part import replace
 from plume.recipes import _catalog as catalog
 from plume.train.allocator import keep_freed_memory
 from plume.train.budget import Budget
-from plume.train.evaluate import to_device
+from plume.train.device import to_device
 from plume.train.optimizer import make_optimizer
 
 SIZES = ("tiny", "mini", "small", "base")
