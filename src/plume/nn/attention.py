@@ -70,6 +70,7 @@ class LayerCache:
         return grown
 
     def held(self) -> tuple[Tensor, Tensor]:
+        """All keys and values so far."""
         assert self._key is not None and self._value is not None, "nothing was cached"
         return self._key[:, :, : self.length], self._value[:, :, : self.length]
 
@@ -90,6 +91,8 @@ class LayerCache:
 
 
 class Attention(nn.Module):
+    """Multi-head attention: projections to queries, keys and values, and one back."""
+
     def __init__(
         self, *, width: int, heads: int, head_width: int, drop: float, attention_drop: float, bias: bool = True, scaled: bool = True
     ) -> None:

@@ -36,6 +36,7 @@ class Processes:
 
     @property
     def first(self) -> bool:
+        """The one that writes files and speaks."""
         return self.rank == 0
 
     def sum(self, values: Sequence[float]) -> list[float]:
@@ -47,10 +48,12 @@ class Processes:
         return tensor.tolist()
 
     def wait(self) -> None:
+        """Until all have come here."""
         if self.size > 1:
             dist.barrier()
 
     def close(self) -> None:
+        """At the end of all runs of the process."""
         if dist.is_initialized():
             dist.destroy_process_group()
 

@@ -53,6 +53,8 @@ class WordRunState:
 
 @dataclass(frozen=True, kw_only=True)
 class FinishedVectors:
+    """A run of word vectors that has ended."""
+
     folder: Path
     spent: Spent
     measured: HeldOutLoss

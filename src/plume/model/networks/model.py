@@ -99,6 +99,7 @@ class Model(Trainable):
         return head
 
     def initialise(self, seed: int) -> None:
+        """First weights, as the recipe says; the same for the same seed."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             initialise(self, self.recipe.transformer.initial_range)
@@ -110,6 +111,7 @@ class Model(Trainable):
 
     @property
     def vocabulary(self) -> int:
+        """Tokens that it has a vector for."""
         return self.embedding.token.num_embeddings
 
     @property
@@ -245,6 +247,7 @@ class Model(Trainable):
         return self.body_flops(batch) + 3 * sum(self.head(name).flops(n) for name, n in self.counts(batch).items())
 
     def body_flops(self, batch: Batch) -> int:
+        """Of a training step without its heads: the matrix products forward, and twice that backward."""
         rows, time = batch.tokens.shape
         read = None if batch.read is None else batch.read.shape[1]
         recalled = self._recalled(batch)

@@ -41,11 +41,14 @@ class StateCache:
     state: tuple[State, ...] | None = None
 
     def reorder(self, rows: Tensor) -> None:
+        """Keep these rows, in this order."""
         if self.state is not None:
             self.state = tuple(layer.pick(rows) for layer in self.state)
 
 
 class RecurrentModel(Model):
+    """Recurrent layers in place of a stack; the state after a row is where the next row of its stream begins."""
+
     def _build_body(self, vocabulary: int) -> None:
         network = self.recipe.network
         assert isinstance(network, Recurrent), "the recipe says that it is recurrent"
