@@ -32,7 +32,7 @@ from plume.data.store import build_stores
 from plume.data.train_tokenizer import train_tokenizer
 from plume.embedded.material import write_embedded
 from plume.embedded.python_manual import english_documents
-from plume.model.networks.memory import Memory
+from plume.model.memory import Memory
 from plume.model.recipe import Recipe
 from plume.model.use.scoring import score
 from plume.nn.positions.functional import Functional

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from plume.core.batch import Batch
 from plume.heads.head import Loss
-from plume.model.networks.memory import States
+from plume.model.memory import States
 
 
 class Trainable(nn.Module):

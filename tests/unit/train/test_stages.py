@@ -14,7 +14,7 @@ from plume.core.part import replace
 from plume.data.layouts.streams import Streams
 from plume.model.build import build
 from plume.model.checkpoint import read_weights
-from plume.model.networks.memory import Memory
+from plume.model.memory import Memory
 from plume.model.recipe import Recipe
 from plume.objectives.masked_lm import masked_lm
 from plume.train.budget import Budget, Spent

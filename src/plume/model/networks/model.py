@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from plume.core.batch import Batch, Encoded, Order
 from plume.core.errors import PlumeError
 from plume.heads.head import Dims, HeadModule, Loss
-from plume.model.networks.memory import Memory, States
+from plume.model.memory import Memory, States
 from plume.model.recipe import Recipe
 from plume.model.trainable import Trainable
 from plume.nn.attention import Sight

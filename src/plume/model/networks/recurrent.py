@@ -13,7 +13,7 @@ from plume.core.batch import Batch, Encoded
 from plume.core.errors import PlumeError
 from plume.heads.cnn_softmax import CNNSoftmaxModule
 from plume.heads.head import Dims, HeadModule, Loss
-from plume.model.networks.memory import States
+from plume.model.memory import States
 from plume.model.networks.model import Model
 from plume.nn.bidirectional import BidirectionalStack
 from plume.nn.character_embedding import CharacterEmbeddingModule
