@@ -1,0 +1,1 @@
+"""The tasks, one file each. A file name is what users type."""
