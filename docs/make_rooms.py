@@ -14,8 +14,11 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "plume"
 PICTURE = ROOT / "docs" / "images" / "rooms.svg"
 WIDTH, ROW, GAP, LEFT = 980, 42, 6, 16
-BANDS = {"#e8f3ee": ("core", "noise", "text", "data", "embedded", "readers", "metrics"), "#e9eefb": ("nn", "static", "heads", "objectives", "model", "recipes"),
-    "#fdf1e0": ("hf", "train", "tuning", "tasks")}  # text and numbers, networks, training; above them what people see  # fmt: skip
+BANDS = {  # text and numbers, networks, training; what is in none of them is what people see
+    "#e8f3ee": ("core", "noise", "text", "data", "embedded", "readers", "metrics"),
+    "#e9eefb": ("nn", "static", "heads", "objectives", "model", "recipes"),
+    "#fdf1e0": ("hf", "train", "tuning", "tasks"),
+}
 
 
 def layers() -> list[list[str]]:
