@@ -32,16 +32,16 @@ from plume.data.store import build_stores
 from plume.data.train_tokenizer import train_tokenizer
 from plume.embedded.material import write_embedded
 from plume.embedded.python_manual import english_documents
-from plume.model.networks.memory import Memory
+from plume.model.memory import Memory
 from plume.model.recipe import Recipe
 from plume.model.use.scoring import score
 from plume.nn.positions.functional import Functional
 from plume.nn.positions.relative import Relative
 from plume.nn.positions.t5 import Buckets
 from plume.recipes import _catalog as catalog
-from plume.train.evaluate import to_device
+from plume.train.device import to_device
+from plume.train.feeding import make_reader
 from plume.train.optimizer import make_optimizer
-from plume.train.pretrain import make_reader
 
 WIDTH, DEPTH, HEADS, LENGTH, ROWS, VOCABULARY = 256, 4, 4, 128, 32, 8000
 CPU = torch.device("cpu")

@@ -99,7 +99,7 @@ def our_step(case: Case) -> Callable[[Any], float]:
     import torch
 
     from plume.train.allocator import keep_freed_memory
-    from plume.train.evaluate import to_device
+    from plume.train.device import to_device
     from plume.train.optimizer import make_optimizer
 
     keep_freed_memory()

@@ -38,8 +38,8 @@ from plume.text.known_languages import Languages
 from plume.text.tokenizer import Tokenizer
 from plume.text.tokenizers import BPE, ByteLevelBPE, Unigram, WordPiece
 from plume.text.word_level import WordLevel
-from plume.train.evaluate import to_device
-from plume.train.pretrain import make_mixture, make_reader
+from plume.train.device import to_device
+from plume.train.feeding import make_mixture, make_reader
 
 # `make test` gives the same answer for the same code; `make check-all` looks for new counterexamples each time. Neither looks at the clock.
 settings.register_profile("new", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -26,7 +26,7 @@ from plume.data.loader import Cursor, Reader
 from plume.data.store import build_stores
 from plume.data.train_tokenizer import train_tokenizer
 from plume.recipes import _catalog as catalog
-from plume.train.pretrain import make_reader
+from plume.train.feeding import make_reader
 from plume.train.settings import with_changes
 
 

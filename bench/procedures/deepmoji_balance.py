@@ -27,7 +27,7 @@ from plume.data.corpus import Corpus, CorpusKind
 from plume.data.loader import Cursor
 from plume.data.store import build_stores
 from plume.text.emoji import emoji_types, without_emoji
-from plume.train.pretrain import make_reader
+from plume.train.feeding import make_reader
 
 
 def main() -> None:

@@ -27,8 +27,8 @@ from plume.data.store import build_stores
 from plume.data.train_tokenizer import corpus_tokenizer
 from plume.recipes import _catalog as catalog
 from plume.text.languages import has_han
+from plume.train.feeding import make_reader
 from plume.train.fitting import find_units
-from plume.train.pretrain import make_reader
 
 
 def main() -> None:

@@ -24,7 +24,7 @@ from plume.data.corpus import Corpus
 from plume.data.loader import Cursor
 from plume.data.store import build_stores
 from plume.data.train_tokenizer import train_tokenizer
-from plume.train.pretrain import make_reader
+from plume.train.feeding import make_reader
 
 
 def closing_share(length: int) -> float:

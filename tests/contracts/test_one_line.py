@@ -11,8 +11,9 @@ from plume.data.corpus import Corpus, CorpusKind
 from plume.data.layouts.labelled import CodedBlocks
 from plume.data.store import build_stores
 from plume.recipes import _catalog as catalog
+from plume.train.feeding import make_mixture
 from plume.train.fitting import refuse_misfit
-from plume.train.pretrain import _cut_warning, make_mixture
+from plume.train.stores import no_sentences_warning
 
 
 def _trains_on_plain_text(family: str) -> bool:
@@ -52,4 +53,4 @@ def test_it_trains_as_it_is_or_in_pieces_and_that_is_said(
                 reader.check()
             assert len(reader.plan(0)) > 0
     sentences = any(kind.layout.reads_sentences for kind in recipe.kinds)
-    assert ("is cut every 32 words" in (_cut_warning(recipe, stores.train) or "")) == sentences
+    assert ("is cut every 32 words" in (no_sentences_warning(recipe, stores.train) or "")) == sentences

@@ -19,9 +19,9 @@ from plume.nn.recurrent import Recurrent
 from plume.noise.spelling import Spelling
 from plume.recipes import _catalog as catalog
 from plume.text.format import Format
-from plume.train.evaluate import to_device
+from plume.train.device import to_device
+from plume.train.feeding import make_reader
 from plume.train.optimizer import make_optimizer
-from plume.train.pretrain import make_reader
 
 LOSSES = Path(__file__).with_name("losses.txt")
 TEXT, STEPS, ROWS, LENGTH = 97, 20, 6, 24

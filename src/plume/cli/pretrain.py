@@ -56,13 +56,12 @@ def run(
     """Pre-train a family on your own text. Ctrl-C saves and leaves; --resume goes on."""
     from plume.core.errors import PlumeError
     from plume.train import runs
-    from plume.train.pretrain import say_goodbye
 
     if resume is not None:
         if recipe is not None or corpus or out is not None or set_ or objective or lexicon is not None:
             raise PlumeError("--resume takes the run's own recipe, corpus and settings: give only --budget with it.")
         stopped = runs.go_on(resume, budget=budget, quiet=quiet)
-        say_goodbye(resume, stopped, quiet=quiet)
+        _say_goodbye(resume, stopped, quiet=quiet)
         return
     if recipe is None or not corpus or out is None:
         raise PlumeError("Say what to train, on what, and where to: plume pretrain bert/tiny --corpus corpus.txt --out runs/bert")
@@ -77,4 +76,20 @@ def run(
         recipe, corpus=corpus, out=out, budget=budget, objectives=objective or [], overrides=set_ or [], seed=seed, save_every=save_every,
         quiet=quiet, **{name: value for name, value in given.items() if value is not None},
     )  # fmt: skip
-    say_goodbye(out, stopped, quiet=quiet)
+    _say_goodbye(out, stopped, quiet=quiet)
+
+
+def _say_goodbye(folder: Path, stopped_by: str | None, *, quiet: bool) -> None:
+    """Where the model is and what to do next; a run that a signal ended leaves with the signal's usual code."""
+    import signal
+
+    from rich.console import Console
+
+    from plume.train.card import CARD
+
+    console = Console(stderr=True, quiet=quiet, highlight=False)
+    if stopped_by is None:
+        console.print(f"done: {folder} (read {folder / CARD})")
+        return
+    console.print(f"stopped by {stopped_by}, and saved. Go on: plume pretrain --resume {folder}")
+    raise SystemExit(128 + getattr(signal, stopped_by, signal.SIGTERM))

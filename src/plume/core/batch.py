@@ -53,6 +53,10 @@ class Batch:
     labels: dict[str, Target] = field(default_factory=dict)  # by objective
     source: Batch | None = None  # what the encoder reads, where this is a decoder's batch
     backward: Array | None = None  # [B] rows whose tokens stand in the reversed order of the text (ELMo's second direction); None: none
+    named: dict[str, Array] = field(default_factory=dict)  # [B, T] by name, what the corpus carries beside its tokens; -1: nothing
+    extra: Array | None = (
+        None  # [U, E] vectors of ids behind the vocabulary: soft prompts, entities. A network puts them here, no data does
+    )
     unseen: Array | None = None  # [U, C] characters of words that the vocabulary lacks; their ids follow its last
     stream: int | None = None  # these rows go on where the last batch of the same stream ended: there is memory to use
     begins: bool = False  # … but not here: the stream starts anew
@@ -64,6 +68,8 @@ class Batch:
             value = getattr(self, item.name)
             if item.name == "labels":
                 value = {name: target.map(change) for name, target in value.items()}
+            elif item.name == "named":
+                value = {name: change(array) for name, array in value.items()}
             elif item.name == "source":
                 value = None if value is None else value.map(change)
             elif value is not None and item.name not in ("order", "stream", "begins"):
@@ -81,4 +87,6 @@ class Encoded:
     read: Array | None = None  # [B, S, D] and what it made of it, for heads that copy
     state: tuple[Any, ...] = ()  # of each layer of a recurrent encoder, after its last token
     layers: tuple[Array, ...] = ()  # embedding output and each block's, kept on demand
-    attention: tuple[Array, ...] = ()  # [B, H, T, T] a block, kept on demand
+    attention: tuple[Array, ...] = ()  # [B, H, T, T] a block's probabilities of its self-attention, kept on demand
+    cross_attention: tuple[Array, ...] = ()  # [B, H, T, S] a decoder block's, of its look at the source
+    named: dict[str, Array] = field(default_factory=dict)  # what modules between the blocks left for the heads

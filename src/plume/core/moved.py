@@ -11,7 +11,6 @@ MODULES = {
     "data.sentences": "data.layouts.sentences",
     "data.single_sentences": "data.layouts.single_sentences",
     "data.streams": "data.layouts.streams",
-    "model.memory": "model.networks.memory",
     "model.optimisers.adafactor": "model.optimizers.adafactor",
     "model.optimisers.adamw": "model.optimizers.adamw",
     "model.optimisers.lamb": "model.optimizers.lamb",

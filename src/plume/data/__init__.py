@@ -1,0 +1,1 @@
+"""From text files to batches: corpus, store, layouts, collating. numpy only."""

@@ -106,6 +106,7 @@ class Reader:
         return replace(gather(self.store, plan, index, self.frame, self.special), spelling=self.spelling)
 
     def following(self, cursor: Cursor) -> Cursor:
+        """Where the reading stands after the batch at the cursor."""
         _, batches = self.plan(cursor.epoch)
         return Cursor(epoch=cursor.epoch, step=cursor.step + 1) if cursor.step + 1 < len(batches) else Cursor(epoch=cursor.epoch + 1)
 

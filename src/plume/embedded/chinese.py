@@ -19,6 +19,7 @@ Review = tuple[str, str]  # and its label
 
 
 def chinese_material() -> Material:
+    """Articles and reviews as a corpus and its tasks, cut in training and test by day and by text."""
     month = articles()
     cut = round(len(month) * (1 - _TEST_DAYS))
     verdicts = reviews()

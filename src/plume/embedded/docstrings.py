@@ -18,6 +18,8 @@ _Described = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True, kw_only=True)
 class Docstring:
+    """One docstring and whose it is."""
+
     module: str  # of the file: "scipy.signal._filter_design"
     name: str
     arguments: frozenset[str]
@@ -35,6 +37,7 @@ def docstrings(package: str, *folders: str) -> Iterator[Docstring]:
 
 
 def package_folder(package: str) -> Path:
+    """Where an installed package lies."""
     found = importlib.util.find_spec(package)
     if found is None or not found.submodule_search_locations:
         raise PlumeError(f"The embedded English text is read from the package {package}, which is not installed. Install plume again.")

@@ -33,6 +33,7 @@ Pair = tuple[str, str]
 
 
 def english_material() -> Material:
+    """The documentation of installed libraries as a corpus and its tasks, cut in training and test by module."""
     found = list(entries())
     modules = test_modules(found)
     before = [entry for entry in found if entry.module not in modules]

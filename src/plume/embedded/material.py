@@ -29,6 +29,8 @@ class TaskMaterial:
 
 @dataclass(frozen=True, kw_only=True)
 class Material:
+    """A corpus and the tasks to measure with."""
+
     corpus: str
     corpus_note: str
     tasks: tuple[TaskMaterial, ...]
@@ -40,6 +42,7 @@ def write_embedded(path: Path, documents: Iterable[str]) -> None:
 
 
 def corpus_text(documents: Iterable[str]) -> str:
+    """Documents as a corpus file has them."""
     return "\n\n".join(documents) + "\n"
 
 
@@ -52,6 +55,7 @@ def conll(sentences: Iterable[Sequence[tuple[str, str]]]) -> str:
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Rows as a TSV file has them."""
     return "".join("\t".join(row) + "\n" for row in [header, *rows])
 
 

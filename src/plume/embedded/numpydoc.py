@@ -29,6 +29,8 @@ _NO_PROSE = re.compile(r">>>|\.\.\.\s|`|\\|\||__+|={2,}|-{3,}|\$|https?:|[{}<>]|
 
 @dataclass(frozen=True, kw_only=True)
 class Passage:
+    """Sentences of one section of a docstring."""
+
     section: str  # "" before the first heading
     sentences: tuple[str, ...]
 

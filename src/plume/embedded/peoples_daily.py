@@ -56,6 +56,7 @@ def _sentences(words: Sequence[Word]) -> Iterator[Sentence]:
 
 
 def plain(sentence: Sentence) -> str:
+    """The text of a sentence that is cut in words."""
     return "".join(word for word, _ in sentence)
 
 

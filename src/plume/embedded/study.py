@@ -17,6 +17,8 @@ _LANGUAGES: dict[str, Callable[[], Material]] = {"en": english_material, "zh": c
 
 @dataclass(frozen=True, kw_only=True)
 class EmbeddedTask:
+    """A task's files."""
+
     name: str
     kind: str  # as `plume tune --task` calls it
     train: Path
@@ -26,6 +28,8 @@ class EmbeddedTask:
 
 @dataclass(frozen=True, kw_only=True)
 class EmbeddedStudy:
+    """A corpus file and the tasks' files, written to a folder."""
+
     language: str
     corpus: Path
     corpus_note: str

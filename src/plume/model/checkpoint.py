@@ -14,6 +14,7 @@ from plume.core.files import make_folder, read_json, write_atomic, write_json
 from plume.core.part import part_from_json
 from plume.model.networks.model import Model
 from plume.model.recipe import Recipe
+from plume.model.trainable import Trainable
 from plume.text.known_languages import Languages
 from plume.text.tokenizer import Tokenizer
 
@@ -22,16 +23,22 @@ RECIPE, TOKENIZER, WEIGHTS = "recipe.json", "tokenizer.json", "model.safetensors
 
 
 def state_of(model: nn.Module) -> dict[str, Tensor]:
-    """Every parameter once, by the first of its names."""
-    return {name: parameter.detach() for name, parameter in model.named_parameters()}
+    """Every parameter that belongs to the model once, by the first of its names."""
+    return {name: parameter.detach() for name, parameter in _kept(model).items()}
+
+
+def _kept(model: nn.Module) -> dict[str, nn.Parameter]:
+    return dict(model.kept() if isinstance(model, Trainable) else model.named_parameters())
 
 
 def save_weights(path: Path, state: dict[str, Tensor]) -> None:
+    """As safetensors, in one move."""
     tensors = {name: value.contiguous().cpu() for name, value in state.items()}
     write_atomic(path, lambda target: save_file(tensors, target, metadata={"format": "pt"}))
 
 
 def read_weights(path: Path) -> dict[str, Tensor]:
+    """What `save_weights` wrote, or an error that says what is wrong with the file."""
     try:
         with safe_open(path, framework="pt") as opened:
             return {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118 - not a dict
@@ -46,7 +53,7 @@ def read_weights(path: Path) -> dict[str, Tensor]:
 @torch.no_grad()
 def load_weights(model: nn.Module, state: dict[str, Tensor], where: Path) -> None:
     """Copy into the model; every parameter must be there, in its shape, and nothing else."""
-    expected = dict(model.named_parameters())
+    expected = _kept(model)
     missing, foreign = sorted(set(expected) - set(state)), sorted(set(state) - set(expected))
     if missing or foreign:
         detail = [f"{len(names)} {word} (such as {names[0]})" for word, names in (("missing", missing), ("unknown", foreign)) if names]
@@ -58,10 +65,12 @@ def load_weights(model: nn.Module, state: dict[str, Tensor], where: Path) -> Non
 
 
 def save_recipe(folder: Path, recipe: Recipe) -> None:
+    """As recipe.json."""
     write_json(folder / RECIPE, recipe.to_json())
 
 
 def read_recipe(folder: Path) -> Recipe:
+    """Of a model directory."""
     path = folder / RECIPE
     if not folder.is_dir():
         raise PlumeError(f"There is no model directory at {folder}.")
@@ -78,6 +87,7 @@ def read_recipe(folder: Path) -> Recipe:
 
 
 def save_languages(folder: Path, languages: Languages | None) -> None:
+    """As languages.json, where the model has languages with names."""
     if languages is not None and languages.have_names:
         languages.save(folder / LANGUAGES)
 
@@ -103,6 +113,7 @@ def save_model(folder: Path, model: Model, tokenizer: Tokenizer) -> None:
 
 
 def load_model(folder: Path) -> tuple[Model, Tokenizer]:
+    """A model directory as a network ready for use, and its tokenizer."""
     recipe = read_recipe(folder)
     tokenizer = Tokenizer.load(folder / TOKENIZER, format=recipe.format)
     state = read_weights(folder / WEIGHTS)

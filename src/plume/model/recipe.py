@@ -16,7 +16,7 @@ from plume.data.layouts.layout import Layout
 from plume.heads.sentence_classification import SentenceClassification
 from plume.model.assembly import Assembly, OneNetwork
 from plume.model.kinds import BatchKind, batch_kinds
-from plume.model.networks.memory import Memory
+from plume.model.memory import Memory
 from plume.model.optimizers.adamw import AdamW
 from plume.model.optimizers.optimizer import Optimizer
 from plume.model.schedule import Linear, Schedule

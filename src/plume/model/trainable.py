@@ -2,16 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import torch
 from torch import Tensor, nn
 
 from plume.core.batch import Batch
 from plume.heads.head import Loss
-from plume.model.networks.memory import States
+from plume.model.memory import States
 
 
 class Trainable(nn.Module):
+    """A network with losses. What a checkpoint keeps of it, what it carries from step to step beside its weights, and what it does between
+    two steps, it says itself."""
+
     memories: dict[int, States]  # what streams of text left behind, by stream; they belong to a run and not to the model
+
+    def kept(self) -> Iterator[tuple[str, nn.Parameter]]:
+        """The parameters that belong to the model, by name: these are trained, saved and loaded. A teacher's are not among them."""
+        return self.named_parameters()
+
+    def carried(self) -> dict[str, Tensor]:
+        """What a run needs beside the weights to go on as if it had not stopped: the streams' memories, or a queue of negatives. Each process
+        has its own, of the same names and shapes; it is saved with every checkpoint."""
+        return {f"{stream}.{number:03d}": layer for stream, layers in sorted(self.memories.items()) for number, layer in enumerate(layers)}
+
+    def carry_on(self, carried: dict[str, Tensor]) -> None:
+        """Take up what `carried` gave."""
+        self.memories = {}
+        for name in sorted(carried):
+            stream, _, _ = name.partition(".")
+            self.memories.setdefault(int(stream), []).append(carried[name])
+
+    def after_step(self, steps: int) -> None:
+        """Called when so many steps of the run are done, after the weights have moved: the place to refresh an index, or move a teacher."""
 
     def counts(self, batch: Batch) -> dict[str, int]:
         """How many predictions each loss is a sum of; known before the network runs."""

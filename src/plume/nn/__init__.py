@@ -1,0 +1,1 @@
+"""The building blocks of networks: attention, blocks, recurrent layers, positions, embeddings."""

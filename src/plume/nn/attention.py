@@ -6,6 +6,7 @@ The families differ in the mask and in where position enters, and both come from
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,6 +39,8 @@ class Sight:
     source: Tensor | None = None  # [B, S, D] what the encoder made
     head_mask: Tensor | None = None  # [depth, H] factors
     recorded: list[Tensor] | None = None  # attention probabilities are appended here when they are wanted
+    named: Mapping[str, Tensor] = field(default_factory=dict)  # what the batch carries beside its tokens, for modules between blocks
+    left: dict[str, Tensor] = field(default_factory=dict)  # and what these leave for the heads
     shared: dict[str, Any] = field(default_factory=dict)  # what a position scheme computes once for all blocks
 
 
@@ -67,6 +70,7 @@ class LayerCache:
         return grown
 
     def held(self) -> tuple[Tensor, Tensor]:
+        """All keys and values so far."""
         assert self._key is not None and self._value is not None, "nothing was cached"
         return self._key[:, :, : self.length], self._value[:, :, : self.length]
 
@@ -87,6 +91,8 @@ class LayerCache:
 
 
 class Attention(nn.Module):
+    """Multi-head attention: projections to queries, keys and values, and one back."""
+
     def __init__(
         self, *, width: int, heads: int, head_width: int, drop: float, attention_drop: float, bias: bool = True, scaled: bool = True
     ) -> None:

@@ -32,13 +32,17 @@ class Bidirectional(Part):
 
     @property
     def output_width(self) -> int:
+        """Of both directions side by side."""
         return 2 * self.network.output_width
 
     def build(self, input_width: int) -> BidirectionalStack:
+        """The layers, for inputs of that width."""
         return BidirectionalStack(self, input_width=input_width)
 
 
 class BidirectionalStack(nn.Module):
+    """What a `Bidirectional` builds: pairs of recurrent layers, one a direction."""
+
     def __init__(self, part: Bidirectional, *, input_width: int) -> None:
         super().__init__()
         self.part = part
@@ -47,6 +51,7 @@ class BidirectionalStack(nn.Module):
         self.onward, self.back = (nn.ModuleList(layer.build(width) for width in widths) for _ in range(2))
 
     def initialise(self) -> None:
+        """First weights, as the recurrent part says."""
         for pair in self._pairs():
             for stack in pair:
                 stack.initialise()

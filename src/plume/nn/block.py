@@ -27,6 +27,7 @@ class NormKind(enum.StrEnum):
     RMS = "rms"
 
     def build(self, width: int, epsilon: float) -> nn.Module:
+        """The norm, for states of that width."""
         return nn.LayerNorm(width, eps=epsilon) if self is NormKind.LAYER else nn.RMSNorm(width, eps=epsilon)
 
 
@@ -38,11 +39,14 @@ class BlockCache:
     source: LayerCache = field(default_factory=LayerCache)
 
     def reorder(self, rows: Tensor) -> None:
+        """Keep these rows, in this order."""
         self.own.reorder(rows)
         self.source.reorder(rows)
 
 
 class FeedForward(nn.Module):
+    """Two products with an activation between them (arXiv:1706.03762 §3.3)."""
+
     def __init__(self, *, width: int, inner: int, activation: Activation, drop: float, bias: bool = True, gated: bool = False) -> None:
         super().__init__()
         self.activation = activation
@@ -57,6 +61,8 @@ class FeedForward(nn.Module):
 
 
 class Block(nn.Module):
+    """Attention, a decoder's look across, and feed-forward, each with its residual and its norm."""
+
     def __init__(
         self,
         *,

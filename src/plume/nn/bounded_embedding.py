@@ -20,6 +20,8 @@ class BoundedEmbedding(Embedding):
 
 
 class BoundedEmbeddingModule(EmbeddingModule):
+    """What a `BoundedEmbedding` builds."""
+
     def __init__(self, part: BoundedEmbedding, *, token: nn.Embedding, positions: PositionModule) -> None:
         super().__init__(part, token=token, positions=positions)
         self.dropout = ChannelDropout(part.dropout)

@@ -25,6 +25,8 @@ class CharacterEmbedding(Embedding):
 
 
 class CharacterEmbeddingModule(EmbeddingModule):
+    """What a `CharacterEmbedding` builds: a word's vector is made of its characters."""
+
     spelled: Tensor  # [V, C] the characters of each word; the tokenizer says them, so they are not saved
 
     def __init__(self, part: CharacterEmbedding, *, vocabulary: int, positions: PositionModule) -> None:

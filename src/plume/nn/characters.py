@@ -75,6 +75,7 @@ class CharacterCNN(Part):
         return sum(count for _, count in self.filters)
 
     def build(self) -> CharacterCNNModule:
+        """The convolutions."""
         return CharacterCNNModule(self)
 
 
@@ -91,6 +92,8 @@ class Highway(nn.Module):
 
 
 class CharacterCNNModule(nn.Module):
+    """What a `CharacterCNN` builds: convolutions over characters, their maxima, highway layers, a projection."""
+
     def __init__(self, part: CharacterCNN) -> None:
         super().__init__()
         self.part = part

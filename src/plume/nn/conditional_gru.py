@@ -34,10 +34,13 @@ class VectorDecoder(Part):
     initial_range: float = 0.1
 
     def build(self, input_width: int, *, vector_width: int) -> VectorDecoderModule:
+        """The decoder, for inputs and vectors of these widths."""
         return VectorDecoderModule(self, input_width=input_width, vector_width=vector_width)
 
 
 class VectorDecoderModule(nn.Module):
+    """What a `VectorDecoder` builds: a recurrent layer that is told a vector at every step."""
+
     def __init__(self, part: VectorDecoder, *, input_width: int, vector_width: int) -> None:
         super().__init__()
         if part.conditioning is Conditioning.STATE and vector_width != part.width:
@@ -50,6 +53,7 @@ class VectorDecoderModule(nn.Module):
         self.initialise()
 
     def initialise(self) -> None:
+        """First weights, as the paper's code draws them."""
         self.layer.initialise()
         if self.condition is not None:
             nn.init.uniform_(self.condition.weight, -self.part.initial_range, self.part.initial_range)

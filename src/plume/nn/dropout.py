@@ -36,6 +36,7 @@ class _CheapDropout(torch.autograd.Function):
 
 
 def dropout(value: Tensor, probability: float, *, training: bool) -> Tensor:
+    """Each element is 0 with that probability, and the others grow so that the mean stays."""
     if not training or probability == 0.0:
         return value
     if value.device.type == "cpu" and 0.0 < probability < 1.0:

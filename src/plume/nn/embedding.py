@@ -32,6 +32,8 @@ class Embedding(Part):
 
 
 class EmbeddingModule(nn.Module):
+    """What an `Embedding` builds: token, position and segment vectors of a row, summed."""
+
     def __init__(self, part: Embedding, *, token: nn.Embedding, positions: PositionModule) -> None:
         super().__init__()
         self.token = token
@@ -57,11 +59,22 @@ class EmbeddingModule(nn.Module):
             value = value * (kept.to(value.dtype) / (1 - self.word_dropout))[tokens]
         return value
 
+    def _with_extra(self, tokens: Tensor, extra: Tensor) -> Tensor:
+        behind = tokens - self.token.num_embeddings
+        known = self.vectors(tokens.masked_fill(behind >= 0, 0), None)
+        return torch.where((behind >= 0)[..., None], extra[behind.clamp(min=0)].to(known.dtype), known)
+
     def forward(
-        self, tokens: Tensor, position: Tensor, segment: Tensor | None, within: Tensor | None = None, unseen: Tensor | None = None
+        self,
+        tokens: Tensor,
+        position: Tensor,
+        segment: Tensor | None,
+        within: Tensor | None = None,
+        unseen: Tensor | None = None,
+        extra: Tensor | None = None,
     ) -> Tensor:
-        """[B, T] ids to [B, T, E]."""
-        value = self.vectors(tokens, unseen)
+        """[B, T] ids to [B, T, E]. `extra` [U, E] are the vectors of ids behind the vocabulary, given and not looked up."""
+        value = self.vectors(tokens, unseen) if extra is None else self._with_extra(tokens, extra)
         if self.scale != 1.0:
             value = value * self.scale
         at_input = self.position.at_input(position, within)

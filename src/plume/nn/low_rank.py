@@ -62,10 +62,12 @@ class LowRankLinear(nn.Linear):
 
     @property
     def weight(self) -> Tensor:  # type: ignore[override]
+        """The matrix with its low-rank change."""
         return torch.addmm(self.frozen, self.up, self.down, alpha=self.scale)
 
     @property
     def frozen(self) -> nn.Parameter:
+        """The matrix as it was pre-trained."""
         found = self._parameters["weight"]
         assert found is not None
         return found

@@ -67,17 +67,22 @@ class Recurrent(Network):
         return self.projection or self.output or self.width
 
     def build(self, input_width: int) -> RecurrentStack:
+        """The layers, for inputs of that width."""
         return RecurrentStack(self, input_width=input_width)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecurrentOutput:
+    """What a recurrent stack makes of its rows."""
+
     last: Tensor  # [B, T, D] of the last layer, after dropout
     state: tuple[State, ...]  # of each layer at each row's last token
     layers: tuple[Tensor, ...] = ()  # [B, T, D] of each layer before dropout, on demand
 
 
 class RecurrentStack(nn.Module):
+    """What a `Recurrent` builds: its layers, one above the other."""
+
     def __init__(self, part: Recurrent, *, input_width: int) -> None:
         super().__init__()
         self.part = part
@@ -86,11 +91,13 @@ class RecurrentStack(nn.Module):
         self.layers = nn.ModuleList(RecurrentLayer(part, input_width=wide, width=width) for wide, width in zip(inputs, widths, strict=True))
 
     def layer(self, index: int) -> RecurrentLayer:
+        """One of them, from 0."""
         layer = self.layers[index]
         assert isinstance(layer, RecurrentLayer)
         return layer
 
     def initialise(self) -> None:
+        """First weights of every layer."""
         for index in range(len(self.layers)):
             self.layer(index).initialise()
 

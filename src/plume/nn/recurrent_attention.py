@@ -37,6 +37,7 @@ class AttentionDecoder(Part):
             raise PlumeError(f"A decoder needs a width and a depth of at least 1, not {self.width} and {self.depth}.")
 
     def build(self, input_width: int) -> AttentionDecoderModule:
+        """The decoder, for inputs of that width."""
         return AttentionDecoderModule(self, input_width=input_width)
 
 
@@ -48,10 +49,13 @@ class DecoderState:
     attended: Tensor
 
     def pick(self, rows: Tensor) -> DecoderState:
+        """Keep these rows, in this order."""
         return DecoderState(layers=tuple(state.pick(rows) for state in self.layers), attended=self.attended[rows])
 
 
 class AttentionDecoderModule(nn.Module):
+    """What an `AttentionDecoder` builds."""
+
     def __init__(self, part: AttentionDecoder, *, input_width: int) -> None:
         super().__init__()
         self.part, width = part, part.width
@@ -65,6 +69,7 @@ class AttentionDecoderModule(nn.Module):
 
     @torch.no_grad()
     def initialise(self) -> None:
+        """First weights of its layers and of the attention."""
         for layer in self._layers:
             layer.initialise()
         for linear in (self.ask, self.combine):

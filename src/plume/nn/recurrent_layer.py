@@ -19,11 +19,14 @@ if TYPE_CHECKING:
 
 
 class RecurrentCell(enum.StrEnum):
+    """The kind of recurrence."""
+
     LSTM = "lstm"
     GRU = "gru"
 
     @property
     def gates(self) -> int:
+        """Blocks of rows in its matrices."""
         return 4 if self is RecurrentCell.LSTM else 3
 
 
@@ -50,6 +53,7 @@ class RecurrentLayer(nn.Module):
 
     @torch.no_grad()
     def initialise(self) -> None:
+        """First weights, as the part says."""
         part = self.part
         matrices = [matrix for matrix in (self.input, self.recurrent, self.projection) if matrix is not None]
         spread = 1.0 / math.sqrt(self.width) if part.initial_range is None else part.initial_range

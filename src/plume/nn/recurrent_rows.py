@@ -16,6 +16,7 @@ class State:
     cell: Tensor | None = None
 
     def detach(self) -> State:
+        """The same without its history: gradients end here."""
         return State(hidden=self.hidden.detach(), cell=None if self.cell is None else self.cell.detach())
 
     def pick(self, rows: Tensor) -> State:
@@ -32,6 +33,7 @@ def from_the_end(value: Tensor, length: Tensor | None) -> Tensor:
 
 
 def arranged(value: Tensor, order: Tensor | None) -> Tensor:
+    """[T, B, D] each row's steps in the given order [T, B]; None: as they are."""
     return value if order is None else value.gather(0, order[:, :, None].expand(-1, -1, value.shape[2]))
 
 

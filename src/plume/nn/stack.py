@@ -15,6 +15,7 @@ from plume.core.batch import Encoded
 from plume.core.errors import PlumeError
 from plume.nn.activation import Activation
 from plume.nn.attention import Attention, Sight
+from plume.nn.between import Between, BetweenModule
 from plume.nn.block import Block, BlockCache, FeedForward, Norm, NormKind, pick
 from plume.nn.network import Network
 from plume.nn.positions.scheme import PositionModule
@@ -31,6 +32,8 @@ class Sharing(enum.StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Transformer(Network):
+    """A stack of blocks (arXiv:1706.03762): what BERT, GPT and most families are made of. `depth` blocks of `heads` heads, `width` wide."""
+
     width: int = 768
     depth: int = 12
     heads: int = 12
@@ -49,6 +52,7 @@ class Transformer(Network):
     initial_range: float = 0.02
     residual_scaling: bool = False  # GPT-2 §2.3: projections into the residual start 1/sqrt(2 depth) smaller
     pruned: tuple[tuple[int, ...], ...] = ()  # heads taken out, a tuple a block
+    between: tuple[Between, ...] = ()  # modules between two blocks, in the order in which they run
 
     def __post_init__(self) -> None:
         for name in ("width", "depth", "heads", "feed_forward"):
@@ -56,9 +60,15 @@ class Transformer(Network):
                 raise PlumeError(f"A network needs a {name} of at least 1, not {getattr(self, name)}.")
         if self.key_width is None and self.width % self.heads:
             raise PlumeError(f"A width of {self.width} does not divide into {self.heads} heads.")
+        for one in self.between:
+            if not 0 <= one.after < self.depth:
+                raise PlumeError(
+                    f"{type(one).__name__} cannot stand after {one.after} of {self.depth} blocks: there must be one behind it."
+                )
 
     @property
     def head_width(self) -> int:
+        """Of each head's queries and keys."""
         return self.key_width or self.width // self.heads
 
     def build(self, *, embedding_width: int, sharing: Sharing, decoder: bool = False) -> Stack:
@@ -67,6 +77,8 @@ class Transformer(Network):
 
 
 class Stack(nn.Module):
+    """The blocks of a Transformer, one after the other, with what stands between them."""
+
     def __init__(self, part: Transformer, *, embedding_width: int, sharing: Sharing, decoder: bool) -> None:
         super().__init__()
         self.part = part
@@ -89,6 +101,7 @@ class Stack(nn.Module):
             for i in range(count)
         ]
         self.blocks = nn.ModuleList(blocks)
+        self.between = nn.ModuleList(one.build(part.width) for one in part.between)
         self.final_norm = part.norm_kind.build(part.width, part.epsilon) if part.norm is Norm.PRE else None
         if any(part.pruned) and sharing in (Sharing.ALL, Sharing.ATTENTION):
             raise PlumeError("Heads cannot be pruned block by block where all blocks share one attention.")
@@ -115,6 +128,7 @@ class Stack(nn.Module):
         )
 
     def block(self, layer: int) -> Block:
+        """The one that runs at this depth; with shared parameters all are one."""
         block = self.blocks[layer % len(self.blocks)]
         assert isinstance(block, Block)
         return block
@@ -140,6 +154,7 @@ class Stack(nn.Module):
         layers = [value]
         last = self.part.depth - 1
         for layer in range(self.part.depth):
+            value = self._between(layer, value, sight)
             content = value if seen is None else value[:, :seen]
             asking = None if seen is None else value
             sees = sight
@@ -162,7 +177,20 @@ class Stack(nn.Module):
                 value = self.final_norm(value)
             if keep_layers:
                 layers.append(value)
-        return Encoded(last=value, layers=tuple(layers) if keep_layers else (), attention=tuple(sight.recorded or ()))
+        across = sight.across.recorded if sight.across is not None else None
+        return Encoded(
+            last=value,
+            layers=tuple(layers) if keep_layers else (),
+            attention=tuple(sight.recorded or ()),
+            cross_attention=tuple(across or ()),
+            named=sight.left,
+        )
+
+    def _between(self, layer: int, value: Tensor, sight: Sight) -> Tensor:
+        for place, module in zip(self.part.between, self.between, strict=True):
+            if place.after == layer:
+                value = module(value, sight)
+        return value
 
     def flops(
         self,
@@ -187,6 +215,9 @@ class Stack(nn.Module):
             if block.across is not None and source:
                 total += block.across.flops(rows=rows, queries=queries, keys=source)
             total += 2 * rows * queries * (3 if part.gated else 2) * part.width * part.feed_forward
+        for module in self.between:
+            assert isinstance(module, BetweenModule)
+            total += module.flops(rows=rows, time=time)
         return total
 
     def step_flops(

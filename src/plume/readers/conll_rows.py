@@ -18,6 +18,8 @@ _UPOS = 4
 
 
 class Row(NamedTuple):
+    """A word of a CoNLL file with its tag."""
+
     line: int
     word: str
     tag: str  # empty where none is asked for
@@ -34,6 +36,7 @@ class ConllColumns:
 
     @property
     def kind(self) -> str:
+        """What stands between two columns, in words."""
         return "tabs" if self.separator == "\t" else "spaces"
 
     def __str__(self) -> str:
@@ -41,12 +44,14 @@ class ConllColumns:
         return f"{words}, tag in column {self.tag}" if self.tag else words
 
     def split(self, line: str) -> list[str]:
+        """The cells of a line."""
         if self.separator == "\t":
             return line.split("\t")
         cells = [cell for cell in line.split(" ") if cell]
         return ["", *cells] if line.startswith(" ") and len(cells) == self.width - 1 else cells
 
     def is_comment(self, line: str) -> bool:
+        """Is the line about the data, and not data?"""
         if not line.startswith("#"):
             return False
         return self.word == 2 or (self.separator == "\t" and "\t" not in line) or _COMMENT.match(line) is not None

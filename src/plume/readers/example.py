@@ -34,10 +34,12 @@ class Reading:
     where: dict[str, str] = field(default_factory=dict)  # reason: the first place, "train.tsv, line 7: …"
 
     def skip(self, reason: str, place: str) -> None:
+        """Count something that was left out, and remember where that first happened."""
         self.skipped[reason] += 1
         self.where.setdefault(reason, place)
 
     def mend(self, reason: str, place: str) -> None:
+        """Count something that was put right, and remember where that first happened."""
         self.mended[reason] += 1
         self.where.setdefault(reason, place)
 

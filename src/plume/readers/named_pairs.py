@@ -47,6 +47,8 @@ class Pair:
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
+    """What is asked of a file of pairs: with or without answers, and by which names."""
+
     reading: Reading
     labelled: bool
     fields: Fields | None  # what the user calls source and target
@@ -59,6 +61,7 @@ class Request:
 
 
 def from_json(path: Path, request: Request) -> Iterator[Pair]:
+    """The pairs of a JSONL file whose fields name them."""
     chosen: tuple[str, str | None] | None = None
     for line, outer in read_objects(path, advice=ADVICE):
         where = f"{path}, line {line}"

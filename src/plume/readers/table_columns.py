@@ -84,41 +84,51 @@ def rank(title: str, names: Sequence[str]) -> int | None:
 
 
 def is_number(text: str) -> bool:
+    """Does it read as a number?"""
     return re.fullmatch(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*", text) is not None
 
 
 @dataclass(frozen=True)
 class Column:
+    """A column of a sample of the table, and what can be told from its values."""
+
     name: str  # as a layout calls it
     title: str  # as the file calls it; empty where it does not
     values: Sequence[Any]  # of the first rows: text, or what JSON held
 
     @cached_property
     def cells(self) -> list[str]:
+        """The values as text."""
         return ["" if value is None else str(value).strip() for value in self.values]
 
     @cached_property
     def full(self) -> bool:
+        """Is there something in every cell?"""
         return all(self.cells)
 
     @cached_property
     def distinct(self) -> int:
+        """How many different values it has."""
         return len(set(self.cells))
 
     @cached_property
     def is_plain(self) -> bool:
+        """No lists and no objects."""
         return not any(isinstance(value, list | dict) for value in self.values)
 
     @cached_property
     def is_numeric(self) -> bool:
+        """Numbers only."""
         return any(self.cells) and all(is_number(cell) for cell in self.cells if cell)
 
     @cached_property
     def is_whole(self) -> bool:
+        """Whole numbers only."""
         return self.is_numeric and all(cell.lstrip("-").isdecimal() for cell in self.cells if cell)
 
     @cached_property
     def is_id(self) -> bool:
+        """By its title, or because it counts the rows."""
         return words_of(self.title)[-1:] in [[name] for name in IDS] or (
             self.is_whole and len(self.cells) >= 5 and self.distinct == len(self.cells)
         )
@@ -137,6 +147,7 @@ class Column:
 
     @cached_property
     def comes_again(self) -> bool:
+        """Do its values repeat, as labels do?"""
         return len(self.cells) >= FEW and 2 * self.distinct <= len(self.cells)
 
     @cached_property

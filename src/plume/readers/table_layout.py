@@ -38,6 +38,7 @@ class TableLayout(Part):
     separator: str | None = None  # between several labels in a cell
 
     def in_words(self, answer: AnswerKind | None) -> str:
+        """What was found, for a person to check."""
         if self.format is TableFormat.ALIGNED:
             kind = "plain lines" if self.columns == 1 else "one file a column"
         elif self.format is TableFormat.JSONL:

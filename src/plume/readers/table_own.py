@@ -21,6 +21,7 @@ _TABBED = TableLayout(format=TableFormat.TSV, columns=2, texts=("1", "2"))
 
 
 def own_layout(paths: Sequence[Path], layout: TableLayout, *, labelled: bool) -> TableLayout:
+    """The layout of a file that may differ from the training file's: other columns, or none with the answer."""
     first = first_line(paths[0])
     if labelled and layout.answer is None:
         raise PlumeError("The layout says no answer: find it from a file with answers.")

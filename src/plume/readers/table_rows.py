@@ -24,6 +24,8 @@ Row = tuple[int, list[str]]  # the line on which it begins, and its cells
 
 
 class TableFormat(enum.StrEnum):
+    """How a table lies in its file or files."""
+
     TSV = "tsv"  # quotation marks mean nothing in it: MRPC and others have single ones
     CSV = "csv"
     JSONL = "jsonl"
@@ -31,11 +33,13 @@ class TableFormat(enum.StrEnum):
 
 
 def tsv_rows(lines: Iterable[tuple[int, str]]) -> Iterator[Row]:
+    """Lines cut at tabs."""
     for number, line in lines:
         yield number, line.removesuffix("\r").split("\t")
 
 
 def csv_rows(lines: Iterable[tuple[int, str]], path: Path) -> Iterator[Row]:
+    """Lines as CSV has them, quotation marks and line breaks in cells included."""
     csv.field_size_limit(_LONGEST_FIELD)  # the module's own limit, 128 KB, is short for a text
     reader = csv.reader(line.removesuffix("\r") + "\n" for _, line in lines)
     while True:
@@ -51,6 +55,7 @@ def csv_rows(lines: Iterable[tuple[int, str]], path: Path) -> Iterator[Row]:
 
 
 def table_rows(path: Path, kind: TableFormat) -> Iterator[Row]:
+    """The rows of a file, with the number of the line that each begins at."""
     lines = read_lines(path, longest=None)
     return csv_rows(lines, path) if kind is TableFormat.CSV else tsv_rows(lines)
 
@@ -87,6 +92,7 @@ def first_line(path: Path) -> str:
 
 
 def is_json(line: str) -> bool:
+    """Does the line look like a JSON object?"""
     return _JSON.match(line) is not None
 
 
@@ -117,4 +123,5 @@ def usual_width(rows: Sequence[Row]) -> tuple[int, int]:
 
 
 def json_sample(path: Path) -> list[dict[str, object]]:
+    """The first objects of a file."""
     return [record for _, record in islice(read_objects(path, advice=JSON_ADVICE), SAMPLE)]

@@ -16,7 +16,7 @@ from __future__ import annotations
 from plume.core.part import replace
 from plume.data.layouts.streams import Streams
 from plume.heads.token_prediction import TokenPrediction
-from plume.model.networks.memory import Memory
+from plume.model.memory import Memory
 from plume.model.recipe import Recipe, Training
 from plume.model.schedule import Cosine
 from plume.nn.activation import Activation

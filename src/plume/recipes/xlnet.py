@@ -25,7 +25,7 @@ from plume.heads.sentence_classification import SentenceClassification
 from plume.model.assembly import TwoStreams
 from plume.model.bridge import Bridge, Config
 from plume.model.keymap import Headed, KeyMap, Rename
-from plume.model.networks.memory import Memory
+from plume.model.memory import Memory
 from plume.model.recipe import Recipe, Training
 from plume.model.schedule import Linear
 from plume.model.task_head import choice_head, span_head, text_head, token_head

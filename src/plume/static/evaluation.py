@@ -33,6 +33,8 @@ class SimilarityResult:
 
 @dataclass(frozen=True, kw_only=True)
 class AnalogySection:
+    """The questions of one kind (capitals, plurals …) and how many were answered right."""
+
     name: str
     questions: int
     used: int  # those whose four words are known
@@ -40,15 +42,19 @@ class AnalogySection:
 
     @property
     def accuracy(self) -> float | None:
+        """Of the questions whose words are known."""
         return self.correct / self.used if self.used else None
 
     @property
     def left_out(self) -> int:
+        """Questions with a word that is not known."""
         return self.questions - self.used
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnalogyResult:
+    """All sections of a file of analogies, and their sum."""
+
     name: str
     sections: tuple[AnalogySection, ...]
     total: AnalogySection

@@ -28,6 +28,8 @@ _PIECE = 100_000_000  # numbers a piece walks over
 
 
 class ClassifierLoss(enum.StrEnum):
+    """How probabilities of labels are made."""
+
     SOFTMAX = "softmax"
     HIERARCHICAL_SOFTMAX = "hierarchical_softmax"  # for thousands of labels
 
@@ -40,6 +42,8 @@ class Bags(NamedTuple):
 
 
 class LabelProbability(NamedTuple):
+    """A label and how probable it is."""
+
     label: str
     probability: float
 
@@ -122,6 +126,7 @@ class ClassifierTrainer:
         )
 
     def fit(self, texts: Sequence[Sequence[str]], labels: Sequence[str]) -> ClassifierTrainer:
+        """Learn from texts, given as words, and their labels."""
         bags, answers = self.bags(texts), self.answers(labels)
         for epoch in range(self.recipe.epochs):
             pieces = self.pieces(bags)
@@ -131,9 +136,11 @@ class ClassifierTrainer:
         return self
 
     def pieces(self, bags: Bags) -> int:
+        """In how many pieces an epoch is trained."""
         return max(1, round(len(bags.rows) * self.recipe.dimension / _PIECE))
 
     def answers(self, labels: Sequence[str]) -> NDArray[np.int64]:
+        """Labels as numbers; one that training did not see is an error."""
         index = {name: number for number, name in enumerate(self.labels)}
         if unknown := sorted({label for label in labels if label not in index}):
             raise PlumeError(f"Unknown label '{unknown[0]}': the classifier knows {', '.join(self.labels[:20])}.")

@@ -34,6 +34,7 @@ class WordModel:
 
     @classmethod
     def load(cls, folder: Path | str) -> WordModel:
+        """A model directory, ready for use."""
         folder = Path(folder)
         recipe = read_recipe(folder)
         arrays = read_arrays(folder / WEIGHTS)
@@ -73,18 +74,22 @@ class WordModel:
         return self.vectors.sentence_vectors([self.words(text) for text in listed], weighting=ways[pooling]())
 
     def most_similar(self, positive: str | Sequence[str], negative: str | Sequence[str] = (), *, top: int = 10) -> list[Neighbour]:
+        """The nearest words by cosine, to one word or to several with others taken away."""
         return self.vectors.most_similar(positive, negative, top=top)
 
     def analogy(self, first: str, second: str, third: str, *, top: int = 10) -> list[Neighbour]:
+        """First is to second as third is to …"""
         return self.vectors.analogy(first, second, third, top=top)
 
     def similarity(self, first: str, second: str) -> float:
+        """Cosine of two words."""
         return self.vectors.similarity(first, second)
 
 
 def save_model(
     folder: Path, *, recipe: StaticRecipe, tokenizer: Tokenizer, vocabulary: Vocabulary, arrays: dict[str, NDArray[np.float32]]
 ) -> None:
+    """The files that make a model directory."""
     make_folder(folder)
     tokenizer.save(folder / TOKENIZER)
     save_words(folder, recipe, vocabulary)
@@ -99,6 +104,7 @@ def save_words(folder: Path, recipe: StaticRecipe, vocabulary: Vocabulary) -> No
 
 
 def vectors_of(recipe: StaticRecipe, vocabulary: Vocabulary, arrays: dict[str, NDArray[np.float32]], folder: Path) -> WordVectors:
+    """The arrays of a directory as word vectors, n-grams included where there are some."""
     if "word" not in arrays or len(arrays["word"]) != len(vocabulary):
         raise PlumeError(f"{folder / WEIGHTS} and {VOCABULARY} beside it are not of the same run.")
     ngrams = None
@@ -114,6 +120,7 @@ def is_word_model(folder: Path) -> bool:
 
 
 def read_recipe(folder: Path) -> StaticRecipe:
+    """Of a directory of word vectors."""
     recipe = part_from_json(read_json(folder / RECIPE, "it should hold the model's recipe"))
     if not isinstance(recipe, StaticRecipe):
         raise PlumeError(f"{folder / RECIPE} holds no recipe of word vectors.")
@@ -121,6 +128,7 @@ def read_recipe(folder: Path) -> StaticRecipe:
 
 
 def read_words(path: Path) -> Vocabulary:
+    """The vocabulary with its counts."""
     words, counts = [], []
     for number, line in enumerate(path.read_text(encoding="utf-8").split("\n")[:-1], start=1):
         word, tab, count = line.rpartition("\t")
@@ -132,10 +140,12 @@ def read_words(path: Path) -> Vocabulary:
 
 
 def write_arrays(path: Path, arrays: dict[str, NDArray[np.float32]]) -> None:
+    """As safetensors, in one move."""
     write_atomic(path, lambda target: save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, target))
 
 
 def read_arrays(path: Path) -> dict[str, NDArray[np.float32]]:
+    """What `write_arrays` wrote, or an error that says what is wrong with the file."""
     try:
         found: dict[str, NDArray[np.float32]] = load_file(path)
         return found

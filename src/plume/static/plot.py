@@ -34,6 +34,8 @@ _NO_CHINESE = (
 
 
 class Method(enum.StrEnum):
+    """How many dimensions become two."""
+
     PCA = "pca"  # the two directions of largest variance: distances between groups can be read, crowds overlap
     TSNE = "tsne"  # keeps near words near: groups stand out, distances between them mean little
 
@@ -176,6 +178,7 @@ def map_page(vectors: WordVectors, places: NDArray[np.float64], words: Sequence[
 
 
 def page(vectors: WordVectors, places: NDArray[np.float64], words: Sequence[str], *, title: str) -> str:
+    """One page of HTML with the map and each word's neighbours."""
     unit = unit_rows(vectors.stack(words))
     cosine = unit @ unit.T
     np.fill_diagonal(cosine, -np.inf)

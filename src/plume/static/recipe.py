@@ -47,13 +47,21 @@ class Trainer(Protocol):
     arrays: Arrays  # views that a checkpoint copies out and, when taken up again, copies in
     pieces: int  # an epoch's; GloVe knows them after `prepare`
 
-    def prepare(self, text: WordText, scratch: Path, progress: Callable[[float], None]) -> None: ...
+    def prepare(self, text: WordText, scratch: Path, progress: Callable[[float], None]) -> None:
+        """What has to be done before the first piece: GloVe counts."""
+        ...
 
-    def train(self, text: WordText, *, epoch: int, piece: int, progress: float, progress_after: float) -> TrainedPiece: ...
+    def train(self, text: WordText, *, epoch: int, piece: int, progress: float, progress_after: float) -> TrainedPiece:
+        """One piece of an epoch; `progress` and `progress_after` are the shares of the run before and after it."""
+        ...
 
-    def loss(self, text: WordText) -> HeldOutLoss: ...
+    def loss(self, text: WordText) -> HeldOutLoss:
+        """On held-out text."""
+        ...
 
-    def vectors(self) -> Arrays: ...
+    def vectors(self) -> Arrays:
+        """What is published."""
+        ...
 
 
 class Architecture(enum.StrEnum):
@@ -103,6 +111,7 @@ class StaticRecipe(Part):
         return "co_occurrence"
 
     def trainer(self, vocabulary: Vocabulary, *, seed: int, threads: int) -> Trainer:
+        """What trains it, on a vocabulary."""
         raise NotImplementedError
 
     def check(self, vocabulary: Vocabulary, threads: int) -> None:

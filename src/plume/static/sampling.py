@@ -27,6 +27,7 @@ def noise_shares(counts: NDArray[np.int64], power: float) -> NDArray[np.float64]
 
 
 def noise_table(counts: NDArray[np.int64], power: float) -> NoiseTable:
+    """Counts to the power, as an alias table to draw from in constant time."""
     threshold, alias = alias_pairs(noise_shares(counts, power) * len(counts))
     return NoiseTable((threshold * (_WHOLE - 1)).astype(np.uint32), alias)
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 
 class Weighting(Protocol):
+    """How a sentence's words become its vector."""
+
     def weights(self, counts: NDArray[np.int64] | None, words: int) -> NDArray[np.float64]:
         """[V + 1]: a weight for each word of the vocabulary, and one for words never seen."""
         ...

@@ -37,10 +37,12 @@ class Vocabulary:
 
     @functools.cached_property
     def index(self) -> dict[str, int]:
+        """A word's number."""
         return {word: number for number, word in enumerate(self.words)}
 
     @property
     def total(self) -> int:
+        """Words of text."""
         return int(self.counts.sum())
 
 

@@ -22,6 +22,8 @@ _WORDS_AT_ONCE = 100_000  # bounds the memory of sentence vectors
 
 @dataclass(frozen=True)
 class Neighbour:
+    """A word and how similar it is."""
+
     word: str
     similarity: float  # cosine
 
@@ -36,6 +38,7 @@ class CharacterNGrams:
 
     @property
     def buckets(self) -> int:
+        """How many rows n-grams share."""
         return len(self.matrix)
 
     def lists(self, words: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -47,6 +50,7 @@ class CharacterNGrams:
         return np.where(end, 0, sizes), ids[~np.repeat(end, sizes)]
 
     def ids(self, word: str) -> NDArray[np.int64]:
+        """The rows of a word's n-grams."""
         return self.lists([word])[1]
 
 
@@ -86,10 +90,12 @@ class WordVectors:
 
     @property
     def dimension(self) -> int:
+        """Of each vector."""
         return int(self.matrix.shape[1])
 
     @cached_property
     def index(self) -> dict[str, int]:
+        """A word's row."""
         return {word: row for row, word in enumerate(self.words)}
 
     @cached_property

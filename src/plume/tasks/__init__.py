@@ -1,1 +1,1 @@
-"""What a model can be tuned for or asked, a file each: the folder is the list."""
+"""The tasks, one file each. A file name is what users type."""

@@ -22,7 +22,7 @@ from plume.objectives._objective import Answers
 from plume.text.control import control_id
 from plume.train.distributed import Processes
 from plume.train.evaluate import evaluate
-from plume.train.pretrain import make_mixture
+from plume.train.feeding import make_mixture
 from plume.tuning.task import DirectTask, Prediction
 from plume.tuning.zero_shot.blanks import fills, language_model
 from plume.tuning.zero_shot.perplexity import fill_in, predict_next

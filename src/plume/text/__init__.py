@@ -1,0 +1,1 @@
+"""Text as tokens, words, sentences and languages. No torch."""

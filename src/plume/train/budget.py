@@ -25,6 +25,8 @@ class Spent:
 
 @dataclass(frozen=True, kw_only=True)
 class Budget(Part):
+    """How much a run may spend: time, tokens, steps or FLOPs."""
+
     unit: str  # a field of Spent
     amount: float
 

@@ -38,6 +38,7 @@ def sparkline(values: list[float], width: int = 60) -> str:
 
 
 def table(header: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> str:
+    """Rows as a Markdown table."""
     lines = [header, tuple("---" for _ in header), *rows]
     return "\n".join(f"| {' | '.join(str(cell) for cell in line)} |" for line in lines)
 
@@ -87,6 +88,7 @@ def write_card(
 
 
 def versions() -> str:
+    """The versions that made the run."""
     return table(("what", "version"), [
         ("plume", __version__), ("torch", torch.__version__), ("tokenizers", version("tokenizers")),
         ("python", platform.python_version()), ("machine", f"{platform.system()} {platform.machine()}, {torch.get_num_threads()} threads"),

@@ -22,7 +22,7 @@ from plume.model.trainable import Trainable
 from plume.train.budget import Spent
 from plume.train.distributed import gathered, like, own_share, reshard
 
-_OPTIMIZER, _MEMORY, _STATE = "optimiser.safetensors", "memory.safetensors", "state.json"
+_OPTIMIZER, _CARRIED, _STATE = "optimiser.safetensors", "memory.safetensors", "state.json"  # as they have always been called
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,22 +43,22 @@ def save_checkpoint(
 ) -> None:
     """Every process calls this; the one with `write` puts it on disk, then makes the weights the run's current ones."""
     reshard(model)
-    weights = {name: whole(parameter.detach()) for name, parameter in model.named_parameters()}
+    weights = {name: whole(parameter.detach()) for name, parameter in model.kept()}
     moments = {
         f"{name}.{moment}": whole(value)
-        for name, parameter in model.named_parameters()
+        for name, parameter in model.kept()
         if parameter in optimizer.state
         for moment, value in optimizer.state[parameter].items()
     }
-    memory = gathered(model.memories)
+    carried = gathered(model.carried())
     if not write:
         return
 
     def fill(target: Path) -> None:
         save_weights(target / WEIGHTS, weights)
         save_weights(target / _OPTIMIZER, moments)
-        if memory:
-            save_weights(target / _MEMORY, memory)
+        if carried:
+            save_weights(target / _CARRIED, carried)
         write_json(target / _STATE, {"spent": asdict(position.spent), "cursors": [asdict(cursor) for cursor in position.cursors]})
 
     older = checkpoints(folder)
@@ -85,6 +85,7 @@ def publish_weights(source: Path, target: Path) -> None:
 
 
 def load_checkpoint(path: Path, model: Trainable, optimizer: torch.optim.Optimizer) -> Position:
+    """Put weights, moments and what the model carried back, and say where the run stood."""
     state = read_json(path / _STATE, "the checkpoint is damaged; delete its folder to go on from an older one, or start afresh")
     weights = read_weights(path / WEIGHTS)
     _load_sharded(model, weights, path / WEIGHTS)
@@ -92,11 +93,11 @@ def load_checkpoint(path: Path, model: Trainable, optimizer: torch.optim.Optimiz
     for key, value in read_weights(path / _OPTIMIZER).items():
         name, _, moment = key.rpartition(".")
         moments.setdefault(name, {})[moment] = value
-    for name, parameter in model.named_parameters():
+    for name, parameter in model.kept():
         if name in moments:
             optimizer.state[parameter] = {moment: _placed(value, parameter) for moment, value in moments[name].items()}
-    if (path / _MEMORY).exists():
-        model.memories = own_share(read_weights(path / _MEMORY), next(model.parameters()).device)
+    if (path / _CARRIED).exists():
+        model.carry_on(own_share(read_weights(path / _CARRIED), next(model.parameters()).device))
     if "cursors" not in state:
         raise PlumeError(f"{path} was written by an older plume: start a new run from its weights with --init.")
     cursors = tuple(Cursor(**cursor) for cursor in state["cursors"])
@@ -113,7 +114,7 @@ def _load_sharded(model: Trainable, weights: dict[str, Tensor], where: Path) -> 
     if not any(hasattr(parameter, "device_mesh") for parameter in model.parameters()):
         load_weights(model, weights, where)
         return
-    for name, parameter in model.named_parameters():
+    for name, parameter in model.kept():
         if name not in weights:
             raise PlumeError(f"{where} lacks {name}.")
         parameter.copy_(like(weights[name], parameter))

@@ -8,12 +8,16 @@ import subprocess
 import sys
 from typing import Any
 
+import numpy as np
 import torch
 
+from plume.core.batch import Batch
 from plume.core.errors import PlumeError
 
 
 class Precision(enum.StrEnum):
+    """Of the matrix products while training."""
+
     AUTO = "auto"
     FP32 = "fp32"
     BF16 = "bf16"
@@ -21,6 +25,7 @@ class Precision(enum.StrEnum):
 
 
 def choose_device(name: str = "auto") -> torch.device:
+    """The one that is named, else the fastest that is there."""
     if name != "auto":
         try:
             device = torch.device(name)
@@ -65,5 +70,11 @@ def choose_precision(wanted: Precision, device: torch.device) -> Precision:
 
 
 def autocast(precision: Precision, device: torch.device) -> contextlib.AbstractContextManager[Any]:
+    """Within it, matrix products run in that precision."""
     kinds = {Precision.BF16: torch.bfloat16, Precision.FP16: torch.float16}
     return torch.autocast(device.type, dtype=kinds[precision]) if precision in kinds else contextlib.nullcontext()
+
+
+def to_device(batch: Batch, device: torch.device) -> Batch:
+    """A batch of numpy arrays as tensors there."""
+    return batch.map(lambda array: torch.from_numpy(np.ascontiguousarray(array)).to(device))

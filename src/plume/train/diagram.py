@@ -21,8 +21,8 @@ from plume.model.recipe import Recipe
 from plume.nn.visibility import ranks, visible
 from plume.text.tokenizer import Tokenizer
 from plume.text.tokenizers import WordPiece
-from plume.train.evaluate import to_device
-from plume.train.pretrain import make_reader
+from plume.train.device import to_device
+from plume.train.feeding import make_reader
 
 SEES, BLIND = "■", "·"
 _SENTENCES = ("the cat sleeps here .", "rain falls all day .", "we read old books .", "ships sail far away .")

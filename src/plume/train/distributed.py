@@ -36,6 +36,7 @@ class Processes:
 
     @property
     def first(self) -> bool:
+        """The one that writes files and speaks."""
         return self.rank == 0
 
     def sum(self, values: Sequence[float]) -> list[float]:
@@ -47,10 +48,12 @@ class Processes:
         return tensor.tolist()
 
     def wait(self) -> None:
+        """Until all have come here."""
         if self.size > 1:
             dist.barrier()
 
     def close(self) -> None:
+        """At the end of all runs of the process."""
         if dist.is_initialized():
             dist.destroy_process_group()
 
@@ -85,33 +88,25 @@ def some_unused(recipe: Recipe) -> bool:
     return [objective.name for objective in usual.objectives] != [objective.name for objective in recipe.objectives]
 
 
-def gathered(memories: dict[int, list[torch.Tensor]]) -> dict[str, torch.Tensor]:
-    """The memory of every process, under names that say whose it is; every process must call this."""
+def gathered(carried: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """What every process carries, under names that say whose it is; every process must call this."""
     found: dict[str, torch.Tensor] = {}
     size = dist.get_world_size() if dist.is_initialized() else 1
-    for stream, layers in sorted(memories.items()):
-        for number, layer in enumerate(layers):
-            parts = [torch.empty_like(layer) for _ in range(size)]
-            if size == 1:
-                parts = [layer]
-            else:
-                dist.all_gather(parts, layer.contiguous())
-            found |= {f"{rank}.{stream}.{number:03d}": part for rank, part in enumerate(parts)}
+    for name, value in carried.items():
+        parts = [value] if size == 1 else [torch.empty_like(value) for _ in range(size)]
+        if size > 1:
+            dist.all_gather(parts, value.contiguous())
+        found |= {f"{rank}.{name}": part for rank, part in enumerate(parts)}
     return found
 
 
-def own_share(saved: dict[str, torch.Tensor], device: torch.device) -> dict[int, list[torch.Tensor]]:
+def own_share(saved: dict[str, torch.Tensor], device: torch.device) -> dict[str, torch.Tensor]:
     """This process's part of what `gathered` wrote."""
     rank, size = (dist.get_rank(), dist.get_world_size()) if dist.is_initialized() else (0, 1)
     before = 1 + max(int(name.split(".")[0]) for name in saved)
     if before != size:
         raise PlumeError(f"This run's memory was kept by {before} processes and cannot be dealt out to {size}: resume it with {before}.")
-    memories: dict[int, list[torch.Tensor]] = {}
-    for name in sorted(saved):
-        owner, stream, _ = name.split(".")
-        if int(owner) == rank:
-            memories.setdefault(int(stream), []).append(saved[name].to(device))
-    return memories
+    return {name.partition(".")[2]: value.to(device) for name, value in saved.items() if int(name.split(".")[0]) == rank}
 
 
 def like(value: torch.Tensor, parameter: torch.Tensor) -> torch.Tensor:

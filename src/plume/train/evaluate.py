@@ -7,22 +7,17 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
-from torch import nn
 
-from plume.core.batch import Batch
 from plume.data.layouts.layout import PairLabel
 from plume.data.loader import Cursor, Mixture, Reader
 from plume.heads.head import Loss
 from plume.model.kinds import BatchKind
 from plume.model.networks.model import Model
 from plume.objectives._objective import Answers
+from plume.train.device import to_device
 from plume.train.distributed import Processes
 
 _STEPS = 16  # batches at most: enough for a stable figure, cheap beside a tenth of the run
-
-
-def to_device(batch: Batch, device: torch.device) -> Batch:
-    return batch.map(lambda array: torch.from_numpy(np.ascontiguousarray(array)).to(device))
 
 
 @torch.no_grad()
@@ -30,7 +25,6 @@ def evaluate(
     model: Model,
     mixture: Mixture[Reader],
     *,
-    wrapped: nn.Module | None = None,
     device: torch.device,
     processes: Processes,
     shares: Mapping[str, Sequence[float]] | None = None,
@@ -50,7 +44,7 @@ def evaluate(
             # Rows are dealt out, not batches: every process then runs as many passes, which sharded parameters need.
             for step in range(min(len(reader.plan(0)[1]), max(_STEPS // len(mixture.readers), 4))):
                 (batch,) = reader.step(Cursor(step=step), [slice(processes.rank, None, processes.size)])
-                _, losses = (wrapped or model)(to_device(batch, device), {})
+                _, losses = model(to_device(batch, device), {})
                 for name, loss in losses.items():
                     sums[name] = _added(sums[name], loss)
     model.train(was_training)

@@ -57,6 +57,7 @@ def find_units(
 
 
 def save_units(folder: Path, entries: list[LexiconEntry]) -> None:
+    """The phrases and entities that the run hides whole."""
     if entries:
         write_lexicon(folder / PHRASES, entries)
 

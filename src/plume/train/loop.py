@@ -27,9 +27,8 @@ from plume.model.recipe import Training
 from plume.model.trainable import Trainable
 from plume.train.budget import Spent
 from plume.train.checkpoint import Position, save_checkpoint
-from plume.train.device import Precision, autocast
+from plume.train.device import Precision, autocast, to_device
 from plume.train.distributed import Processes
-from plume.train.evaluate import to_device
 from plume.train.metrics import MetricsLog
 from plume.train.optimizer import set_rate
 from plume.train.progress import Progress
@@ -39,6 +38,8 @@ from plume.train.signals import watched_signals
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
+    """How a run ended."""
+
     position: Position
     stopped_by: str | None  # a signal's name, if one ended the run early
     held_out: dict[str, float]  # the last; empty where none of the run's marks was passed
@@ -49,7 +50,7 @@ class TrainingPlan:
     """What is trained: the stages of the run, and the weight of each loss in each kind of batch."""
 
     training: Training
-    weights: Sequence[Mapping[str, float]]  # by kind of batch, by name of a loss
+    weights: Sequence[Mapping[str, float]]  # by kind of batch, by name of a loss; 1 for those not named
     during: Sequence[tuple[float, float]]  # by kind of batch: its part of the run
     readings: int = 1  # rows that read the same stream stay together: every share of a batch is a multiple of them
 
@@ -92,9 +93,10 @@ class Loop:
         self.wrapped = wrapped
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=precision is Precision.FP16)
         self._last_loss = torch.zeros(())
-        self._parameters = list(model.parameters())
+        self._parameters = [parameter for _, parameter in model.kept()]
 
     def run(self, position: Position) -> Outcome:
+        """From where the run stands to the end of its budget, measuring and saving on the way."""
         settings, budget = self.settings, self.settings.budget
         saved = position.spent
         held_out: dict[str, float] = {}
@@ -139,7 +141,7 @@ class Loop:
         set_rate(self.optimizer, rate, progress)
         counts, tokens, flops, clock = self._exchange(step.batches, spent, caught, stopping)
         scale = {
-            name: torch.tensor(self.plan.weights[step.kind][name] * self.processes.size / max(n, 1.0), device=self.device)
+            name: torch.tensor(self.plan.weights[step.kind].get(name, 1.0) * self.processes.size / max(n, 1.0), device=self.device)
             for name, n in counts.items()
         }
         sums = self._gradients(step.batches, scale)
@@ -149,6 +151,7 @@ class Loop:
         self.scaler.step(self.optimizer)
         self.scaler.update()
         self.optimizer.zero_grad(set_to_none=True)
+        self.model.after_step(spent.steps + 1)
         # The first process's clock is everyone's: they must agree on when to measure, save and stop.
         seconds = self.processes.sum([clock + time.perf_counter() - began if self.processes.first else 0.0])[0]
         spent = Spent(steps=spent.steps + 1, tokens=spent.tokens + tokens, flops=spent.flops + flops, seconds=seconds)

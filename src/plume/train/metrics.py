@@ -31,6 +31,7 @@ class MetricsLog:
         self._board = _board(folder) if tensorboard else None
 
     def write(self, **values: float | str) -> None:
+        """One line."""
         with clear_disk_errors(self._path):
             self._file.write(json.dumps(values) + "\n")
         if self._board is not None:
@@ -39,6 +40,7 @@ class MetricsLog:
                     self._board.add_scalar(name, value, int(values["step"]))
 
     def close(self) -> None:
+        """After the last line."""
         self._file.close()
         if self._board is not None:
             self._board.close()

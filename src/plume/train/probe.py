@@ -13,7 +13,7 @@ from plume.core.part import replace
 from plume.recipes import _catalog as catalog
 from plume.train.allocator import keep_freed_memory
 from plume.train.budget import Budget
-from plume.train.evaluate import to_device
+from plume.train.device import to_device
 from plume.train.optimizer import make_optimizer
 
 SIZES = ("tiny", "mini", "small", "base")
@@ -24,6 +24,8 @@ _MANY_PASSES = 40  # over the same text: beyond this more time brings little (ar
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingSpeed:
+    """How fast a size trains on this machine."""
+
     size: str
     parameters: int  # outside the embeddings
     tokens_a_second: float
@@ -31,6 +33,8 @@ class TrainingSpeed:
 
 @dataclass(frozen=True, kw_only=True)
 class Advice:
+    """A budget with the size that suits it."""
+
     budget: str
     size: str
     tokens: float

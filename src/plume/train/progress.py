@@ -58,6 +58,7 @@ class Progress:
         self._bar.stop()
 
     def say(self, text: str) -> None:
+        """A line above the bar."""
         self.console.print(text, soft_wrap=True)
 
     def preparing(self, share: float) -> None:
@@ -65,6 +66,7 @@ class Progress:
         self._bar.update(self._task, completed=share, description=f"{share:4.0%}  preparing")
 
     def step(self, spent: Spent, losses: dict[str, float]) -> None:
+        """After a step: where the run is, and its losses."""
         self._losses |= losses
         line = self._line(spent, self._losses)
         self._bar.update(self._task, completed=min(self.budget.progress(spent), 1.0), description=line)
@@ -94,6 +96,7 @@ class Progress:
             )
 
     def measured(self, spent: Spent, measured: dict[str, float]) -> None:
+        """Held-out figures; a loss that is stuck is said once."""
         shown = "  ".join(_figure(name, value) for name, value in measured.items())
         main = next((name for name in self.trivial if name in measured), None)
         self._held_out = f"  held out {measured[main]:.3f}" if main is not None else ""

@@ -46,6 +46,8 @@ class RunSettings(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(RunSettings):
+    """Of a pre-training run."""
+
     recipe: Recipe
     corpus: tuple[str, ...]
     tokenizer: str | None = None  # a given one, instead of training it
@@ -165,10 +167,12 @@ def with_changes(recipe: Recipe | StaticRecipe, *, objectives: Sequence[str] = (
 
 
 def save_settings(folder: Path, settings: RunSettings | WordSettings) -> None:
+    """As train/run.json."""
     write_json(folder / RUN, settings.to_json())
 
 
 def read_settings(folder: Path) -> Settings | WordSettings:
+    """Of a pre-training run that is to go on."""
     if not (folder / RUN).exists():
         raise PlumeError(f"{folder} holds no run to resume: there is no {RUN} in it.")
     settings = part_from_json(read_json(folder / RUN, "it should hold the run's settings"))

@@ -22,6 +22,7 @@ from plume.train.settings import WordSettings
 def write_word_card(
     folder: Path, *, settings: WordSettings, spent: Spent, measured: HeldOutLoss, vocabulary: Vocabulary, words: int, stopped_by: str | None
 ) -> None:
+    """card.md of word vectors: what they were trained on, what they reached."""
     recipe = settings.recipe
     curves = [line["held_out/loss"] for line in read_metrics(folder) if "held_out/loss" in line]
     verdict = "it has learned from context" if measured.loss < 0.97 * measured.baseline else "**it has not learned context yet**"

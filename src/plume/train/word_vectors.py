@@ -25,9 +25,10 @@ from plume.text.tokenizer import Tokenizer
 from plume.text.word_level import WordLevel
 from plume.text.words import Words
 from plume.train.budget import Budget, Spent
+from plume.train.fit import DATA, refuse_other_data
 from plume.train.loop import passed
 from plume.train.metrics import MetricsLog
-from plume.train.pretrain import DATA, OUTCOME
+from plume.train.pretrain import OUTCOME
 from plume.train.progress import Progress
 from plume.train.settings import WordSettings, save_settings
 from plume.train.signals import watched_signals
@@ -52,6 +53,8 @@ class WordRunState:
 
 @dataclass(frozen=True, kw_only=True)
 class FinishedVectors:
+    """A run of word vectors that has ended."""
+
     folder: Path
     spent: Spent
     measured: HeldOutLoss
@@ -80,8 +83,8 @@ def _run(settings: WordSettings, folder: Path, *, quiet: bool) -> FinishedVector
     tokenizer = _tokenizer(settings, folder, corpus, quiet=quiet)
     stores = read_stores(corpus, tokenizer, words=Words.SPACES, quiet=quiet)
     fingerprint = {name: stores.info[name] for name in ("corpus", "tokenizer")}
-    if (folder / DATA).exists() and read_json(folder / DATA, "what the run was fed") != fingerprint:
-        raise PlumeError(f"The text at {', '.join(settings.corpus)} is not what {folder} was trained on: restore it, or start a new run.")
+    files = ", ".join(settings.corpus)
+    refuse_other_data(folder, fingerprint, f"The text at {files} is not what {folder} was trained on: restore it, or start a new run.")
     vocabulary = read_vocabulary(stores.train, tokenizer)
     recipe.check(vocabulary, settings.threads)  # before anything is written
     fresh = not (folder / DATA).exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -28,14 +29,16 @@ class Best:
 
     def __init__(self, tuned: TunedModel, prepared: Sequence[PreparedTask], settings: TuneSettings, folder: Path, *, write: bool) -> None:
         self.tuned, self.prepared, self.settings, self.folder, self.write = tuned, prepared, settings, folder, write
-        self.history: list[float] = []
 
-    def recall(self) -> None:
-        """What a run that goes on has measured before."""
+    @cached_property
+    def history(self) -> list[float]:
+        """What has been measured, in order; read back where a run goes on. First asked for when the run has begun, and its log has
+        forgotten what came after the checkpoint."""
         lines = [_held_out(line) for line in read_metrics(self.folder)]
-        self.history = [self.main(scores) for scores in lines if scores]
+        return [self.main(scores) for scores in lines if scores]
 
     def measure(self, spent: Spent) -> dict[str, float]:
+        """Every task's dev scores; weights that measure best are kept."""
         model = self.tuned.model
         model.eval()
         found: dict[str, float] = {}
@@ -80,6 +83,7 @@ class Best:
         return f"{task.called}." if len(self.prepared) > 1 else ""
 
     def enough(self) -> bool:
+        """Have the last `patience` measurements brought nothing better?"""
         after = len(self.history) - 1 - int(np.argmax(self.history)) if self.history else 0
         return after >= self.settings.patience
 

@@ -28,6 +28,7 @@ def write_card(
     curve: Sequence[float],
     model: nn.Module,
 ) -> None:
+    """As card.md."""
     spent, training = outcome.position.spent, settings.training
     learning = sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
     every = sum(parameter.numel() for parameter in model.parameters())

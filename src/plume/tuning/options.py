@@ -88,6 +88,7 @@ def start_from_options(
 
 
 def check_numbers(options: dict[str, Any]) -> None:
+    """Raise for numbers that no run can have."""
     for name, least in _LEAST.items():
         if options.get(name) is not None and not options[name] >= least:
             raise PlumeError(f"--{name} is at least {least}, not {options[name]}.")

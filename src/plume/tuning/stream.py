@@ -21,6 +21,8 @@ from plume.tuning.stream_bar import StreamBar
 
 @dataclass(frozen=True, kw_only=True)
 class Streamed:
+    """How prediction over a file ended."""
+
     before: int  # answers that were there when it began
     written: int
     account: list[str]

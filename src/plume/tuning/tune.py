@@ -8,28 +8,25 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
 from plume.core.errors import PlumeError
-from plume.core.files import make_folder, read_json, removed_if_refused, write_json
+from plume.core.files import read_json, removed_if_refused
 from plume.core.part import part_from_json, replace
 from plume.data.loader import Mixture
 from plume.model.checkpoint import WEIGHTS
-from plume.train.allocator import keep_freed_memory
+from plume.text.tokenizer import Tokenizer
 from plume.train.budget import Budget
-from plume.train.checkpoint import Position, checkpoints, load_checkpoint, publish_weights
-from plume.train.device import choose_device, choose_precision
-from plume.train.distributed import Processes
-from plume.train.loop import Loop, Outcome, TrainingPlan
-from plume.train.metrics import METRICS, MetricsLog
-from plume.train.optimizer import make_optimizer
-from plume.train.pretrain import DATA
-from plume.train.progress import Progress
-from plume.train.settings import RUN, save_settings
+from plume.train.checkpoint import publish_weights
+from plume.train.fit import begin, fit, refuse_other_data
+from plume.train.loop import Outcome, TrainingPlan
+from plume.train.metrics import METRICS
+from plume.train.settings import RUN
 from plume.tuning.adapting.adaptation import Adaptation, Mode
-from plume.tuning.adapting.bodies import read_body, read_model
+from plume.tuning.adapting.bodies import as_tuned, read_model
+from plume.tuning.adapting.network import Body, TaskModel
 from plume.tuning.best import BEST, BEST_SCORE, Best
 from plume.tuning.card import write_card
 from plume.tuning.declared import Declared, save_declaration
@@ -41,10 +38,21 @@ from plume.tuning.tuned import TunedModel, assemble, coder_for, reading_order, r
 from plume.tuning.writing.by_text import approach
 
 _POWER = 0.75  # of a task's size, in how often it gets its turn (BAM, arXiv:1907.04829 §4.1)
+Asked = tuple[Questions, Counter[str]]  # a task's training examples as questions, and what was lost on the way, counted in words
+
+
+class Ready(NamedTuple):
+    """What a run of tuning starts from, made once: the model below, and the questions of each task."""
+
+    body: Body
+    tokenizer: Tokenizer
+    asked: list[Asked]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tuned:
+    """A tuning run that has ended."""
+
     folder: Path
     outcome: Outcome
     scores: dict[str, float]  # of the best model, on dev
@@ -75,17 +83,19 @@ def start(
     body, tokenizer = read_model(model)
     require_languages(body, language)
     adaptation = adapt(mode_for(body))
-    if settings.get("from_scratch") and (adaptation.mode is Mode.ADAPTERS or adaptation.frozen_layers):
+    from_scratch = bool(settings.get("from_scratch"))
+    if from_scratch and (adaptation.mode is Mode.ADAPTERS or adaptation.frozen_layers):
         raise PlumeError("From scratch everything has to learn: leave out --mode adapters and --freeze.")
+    body = as_tuned(body, tokenizer, adaptation=adaptation, from_scratch=from_scratch, seed=seed)
     prepared = [replace(one, task=approach(one.task, body, tokenizer, one.train, adaptation=adaptation, by=answer)) for one in prepared]
     examples = sum(len(one.train) for one in prepared)
-    training = training_for(body, adaptation, wishes, examples=examples, from_scratch=bool(settings.get("from_scratch")))
+    training = training_for(body, adaptation, wishes, examples=examples, from_scratch=from_scratch)
     for assignment in overrides:
         training = training.override(assignment)
     epochs = epochs_for(examples) if wishes.epochs is None else wishes.epochs
     usual = coder_for(body, tokenizer, length=training.length).usual_language([example for one in prepared for example in one.train])
-    coder = coder_for(body, tokenizer, length=training.length, usual=usual)
-    rows = [len(one.task.questions(one.train, coder.fresh())[0]) for one in prepared]  # windows of long texts are rows of their own
+    ready = Ready(body, tokenizer, _asked(prepared, body, tokenizer, length=training.length, usual=usual))
+    rows = [len(questions) for questions, _ in ready.asked]  # windows of long texts are rows of their own
     steps = max(1, round(epochs * sum(-(-count // training.batch) for count in rows)))
     made = TuneSettings(
         model=os.path.abspath(model),
@@ -99,7 +109,7 @@ def start(
         **({"measurements": min(max(round(epochs), 5), 10)} | settings),
     )
     with removed_if_refused(folder, unless=(folder / METRICS).exists):  # it is opened when the run begins
-        return run_prepared(made, prepared, folder, quiet=quiet)
+        return run_prepared(made, prepared, folder, ready=ready, quiet=quiet)
 
 
 def resume(folder: Path, *, quiet: bool = False) -> Tuned:
@@ -109,8 +119,9 @@ def resume(folder: Path, *, quiet: bool = False) -> Tuned:
     settings = part_from_json(read_json(folder / RUN, "it should hold the run's settings"))
     if not isinstance(settings, TuneSettings):
         raise PlumeError(f"{folder} is no tuning run: go on with it by 'plume pretrain --resume {folder}'.")
-    if (folder / DATA).exists() and read_json(folder / DATA, "what the run was fed") != _fingerprint(settings):
-        raise PlumeError(f"The files that {folder} was tuned on have changed: restore them, or start a new run.")
+    refuse_other_data(
+        folder, _fingerprint(settings), f"The files that {folder} was tuned on have changed: restore them, or start a new run."
+    )
     prepared = [prepare(one, seed=settings.seed, known=True, language=settings.language) for one in settings.data]
     return run_prepared(settings, prepared, folder, quiet=quiet, fresh=False)
 
@@ -128,14 +139,18 @@ def _fingerprint(settings: TuneSettings) -> dict[str, str]:
     return found
 
 
-def run_prepared(settings: TuneSettings, prepared: list[PreparedTask], folder: Path, *, quiet: bool = False, fresh: bool = True) -> Tuned:
+def run_prepared(
+    settings: TuneSettings,
+    prepared: list[PreparedTask],
+    folder: Path,
+    *,
+    ready: Ready | None = None,
+    quiet: bool = False,
+    fresh: bool = True,
+) -> Tuned:
     """Train on examples that have been read."""
-    processes = Processes(choose_device(settings.device))
-    quiet = quiet or not processes.first
-    keep_freed_memory()
-    body, tokenizer = read_body(
-        Path(settings.model), adaptation=settings.adaptation, from_scratch=settings.from_scratch, seed=settings.seed
-    )
+    processes = begin(settings)
+    body, tokenizer, asked = ready or _ready(settings, prepared)
     declared = Declared(
         tasks=tuple(one.task for one in prepared),
         adaptation=settings.adaptation,
@@ -143,60 +158,60 @@ def run_prepared(settings: TuneSettings, prepared: list[PreparedTask], folder: P
         order=reading_order(body, tokenizer),
         language=settings.usual,
     )
+    model = _fresh_model(body, declared, settings).to(processes.device)
+    tuned = TunedModel(model, tokenizer, declared)
+    best = Best(tuned, prepared, settings, folder, write=processes.first)
+    best.rehearse()
+    model.train()
+    outcome = fit(
+        model, _mixture(prepared, asked, tuned, settings), plan=_plan(settings, declared.tasks), settings=settings, folder=folder,
+        processes=processes, fingerprint=_fingerprint(settings), write=lambda: save_declaration(folder, declared, body, tokenizer),
+        measure=best.measure, enough=best.enough, opening=_opening(settings, prepared, model, [notes for _, notes in asked]), publish=False,
+        fresh=fresh, quiet=quiet,
+    )  # fmt: skip
+    if not best.history:  # stopped before the first mark: not written down, so that a run which goes on is as one that was never stopped
+        best.measure(outcome.position.spent)
+        processes.wait()
+    scores: dict[str, Any] = read_json(folder / BEST_SCORE, "the run keeps its best measurement there")
+    if processes.first:
+        publish_weights(folder / BEST, folder / WEIGHTS)
+        write_card(
+            folder, settings=settings, prepared=prepared, outcome=outcome, best=scores, curve=best.history,
+            lost=[notes for _, notes in asked], model=model,
+        )  # fmt: skip
+    processes.wait()
+    return Tuned(folder=folder, outcome=outcome, scores=scores["scores"])
+
+
+def _ready(settings: TuneSettings, prepared: Sequence[PreparedTask]) -> Ready:
+    source, tokenizer = read_model(Path(settings.model))
+    body = as_tuned(source, tokenizer, adaptation=settings.adaptation, from_scratch=settings.from_scratch, seed=settings.seed)
+    return Ready(body, tokenizer, _asked(prepared, body, tokenizer, length=settings.training.length, usual=settings.usual))
+
+
+def _asked(prepared: Sequence[PreparedTask], body: Body, tokenizer: Tokenizer, *, length: int, usual: str | None) -> list[Asked]:
+    coder = coder_for(body, tokenizer, length=length, usual=usual)
+    return [one.task.questions(one.train, coder.fresh()) for one in prepared]
+
+
+def _fresh_model(body: Body, declared: Declared, settings: TuneSettings) -> TaskModel:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)  # for what has its own way to begin: recurrent layers, adapters
         model = assemble(body, declared, from_scratch=settings.from_scratch)
     model.initialise(settings.seed)
     for task in declared.tasks:
         task.begin(model.head(task.called))
-    model = model.to(processes.device)
-    tuned = TunedModel(model, tokenizer, declared)
-    best = Best(tuned, prepared, settings, folder, write=processes.first)
-    best.rehearse()
-    model.train()
-    made = [_questions(one, tuned) for one in prepared]
-    mixture = Mixture(
-        readers=tuple(_reader(one, questions, tuned, settings) for one, (questions, _) in zip(prepared, made, strict=True)),
+    return model
+
+
+def _mixture(
+    prepared: Sequence[PreparedTask], asked: Sequence[Asked], tuned: TunedModel, settings: TuneSettings
+) -> Mixture[QuestionReader]:
+    return Mixture(
+        readers=tuple(_reader(one, questions, tuned, settings) for one, (questions, _) in zip(prepared, asked, strict=True)),
         shares=tuple(len(one.train) ** _POWER for one in prepared),
         seed=settings.seed,
     )
-    optimizer = make_optimizer(model, settings.training)
-    if processes.first:
-        make_folder(folder)
-        write_json(folder / DATA, _fingerprint(settings))
-        save_settings(folder, settings)
-        save_declaration(folder, declared, body, tokenizer)
-    processes.wait()
-    found = [] if fresh else checkpoints(folder)
-    position = load_checkpoint(found[-1], model, optimizer) if found else Position(cursors=mixture.start())
-    log = MetricsLog(folder, resumed_at=position.spent.steps, tensorboard=settings.tensorboard) if processes.first else None
-    best.recall()
-    with Progress(budget=settings.budget, entropy=0.0, trivial={}, quiet=quiet, start=position.spent) as progress:
-        for line in _opening(settings, prepared, model, [notes for _, notes in made]):
-            progress.say(line)
-        loop = Loop(
-            settings=settings, plan=_plan(settings, declared.tasks), model=model, wrapped=processes.wrap(model),
-            optimizer=optimizer, mixture=mixture, measure=best.measure, enough=best.enough, publish=False,
-            processes=processes, precision=choose_precision(settings.precision, processes.device), folder=folder, progress=progress, log=log,
-        )  # fmt: skip
-        outcome = loop.run(position)
-    if not best.history:  # stopped before the first mark: not written down, so that a run which goes on is as one that was never stopped
-        best.measure(outcome.position.spent)
-        processes.wait()
-    scores: dict[str, Any] = read_json(folder / BEST_SCORE, "the run keeps its best measurement there")
-    if log is not None:
-        log.close()
-        publish_weights(folder / BEST, folder / WEIGHTS)
-        write_card(
-            folder, settings=settings, prepared=prepared, outcome=outcome, best=scores, curve=best.history,
-            lost=[notes for _, notes in made], model=model,
-        )  # fmt: skip
-    processes.wait()
-    return Tuned(folder=folder, outcome=outcome, scores=scores["scores"])
-
-
-def _questions(one: PreparedTask, tuned: TunedModel) -> tuple[Questions, Counter[str]]:
-    return one.task.questions(one.train, tuned.coder())
 
 
 def _reader(one: PreparedTask, questions: Questions, tuned: TunedModel, settings: TuneSettings) -> QuestionReader:

@@ -24,7 +24,7 @@ from plume.model.use.language_model import LanguageModel
 from plume.nn.low_rank import merge_low_rank
 from plume.readers.example import Example, Reading
 from plume.text.tokenizer import Tokenizer
-from plume.train.evaluate import to_device
+from plume.train.device import to_device
 from plume.tuning.adapting.adaptation import DROPOUT, Adaptation, Mode
 from plume.tuning.adapting.network import Body, TaskModel
 from plume.tuning.declared import Declared, body_of, read_declaration, save_declaration

@@ -15,13 +15,15 @@ from torch.utils.flop_counter import FlopCounterMode
 from plume.core.batch import Batch
 from plume.data.corpus import Corpus
 from plume.data.loader import Reader
+from plume.model.build import build
 from plume.model.recipe import Recipe
 from plume.static.word2vec import Word2VecTrainer
 from plume.text.tokenizer import Tokenizer
 from plume.train import loop, pretrain, runs, word_vectors
-from plume.train.evaluate import to_device
+from plume.train.device import to_device
+from plume.train.feeding import make_mixture
 from plume.train.loop import Loop
-from plume.train.pretrain import OUTCOME, build, make_mixture
+from plume.train.pretrain import OUTCOME
 from plume.train.settings import make_settings
 from plume.train.stores import read_stores
 

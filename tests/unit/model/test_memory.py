@@ -12,7 +12,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from plume.core.batch import Batch, Order, Target
 from plume.core.errors import PlumeError
 from plume.core.part import replace
-from plume.model.networks.memory import Memory
+from plume.model.memory import Memory
 from plume.model.networks.model import Model
 from plume.model.use.language_model import LanguageModel
 

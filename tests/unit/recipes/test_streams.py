@@ -18,7 +18,7 @@ from plume.core.seeds import Draws
 from plume.data.collate import gather
 from plume.data.loader import Cursor
 from plume.model.checkpoint import save_model
-from plume.model.networks.memory import Memory
+from plume.model.memory import Memory
 from plume.model.use.language_model import LanguageModel
 from plume.model.use.writers import CausalWriter
 from plume.nn.positions.relative import Relative

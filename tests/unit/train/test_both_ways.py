@@ -11,8 +11,9 @@ import pytest
 from plume.core.errors import PlumeError
 from plume.core.part import replace
 from plume.recipes import _catalog as catalog
+from plume.train.feeding import held_out_rows
 from plume.train.loop import Loop
-from plume.train.pretrain import _held_out_rows, plan_of
+from plume.train.pretrain import plan_of
 
 
 def shares(family: str, *, batch: int, processes: int, accumulate: int) -> tuple[slice, ...]:
@@ -42,4 +43,4 @@ def test_a_share_has_whole_streams(processes: int, accumulate: int) -> None:
 def test_held_out_rows_are_pairs(tokens: int, processes: int, rows: int) -> None:
     store: Any = SimpleNamespace(tokens=np.zeros(tokens))
     among: Any = SimpleNamespace(size=processes)
-    assert _held_out_rows(catalog.recipe("elmo/tiny"), store, among) == rows
+    assert held_out_rows(catalog.recipe("elmo/tiny"), store, among) == rows

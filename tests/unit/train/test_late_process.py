@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from plume.train.pretrain import _tokenizer
 from plume.train.settings import make_settings
+from plume.train.stores import run_tokenizer
 
 
 @dataclass
@@ -33,7 +33,7 @@ def test_a_late_process_waits_as_often_as_the_first(corpus: Any, tmp_path: Path)
     found: dict[int, Any] = {}
 
     def run(rank: int) -> None:
-        found[rank] = _tokenizer(settings, tmp_path / "run", corpus, Fake(rank, barrier), quiet=True)  # type: ignore[arg-type]
+        found[rank] = run_tokenizer(settings, tmp_path / "run", corpus, Fake(rank, barrier), quiet=True)  # type: ignore[arg-type]
 
     first = threading.Thread(target=run, args=(0,))
     first.start()

@@ -12,8 +12,9 @@ import torch
 
 from plume.core.part import replace
 from plume.data.layouts.streams import Streams
+from plume.model.build import build
 from plume.model.checkpoint import read_weights
-from plume.model.networks.memory import Memory
+from plume.model.memory import Memory
 from plume.model.recipe import Recipe
 from plume.objectives.masked_lm import masked_lm
 from plume.train.budget import Budget, Spent
@@ -23,7 +24,7 @@ from plume.train.distributed import Processes
 from plume.train.evaluate import evaluate
 from plume.train.loop import Loop
 from plume.train.optimizer import make_optimizer
-from plume.train.pretrain import build, plan_of
+from plume.train.pretrain import plan_of
 from plume.train.progress import Progress
 from plume.train.settings import Settings
 

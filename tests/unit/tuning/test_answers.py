@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plume.core.errors import PlumeError
-from plume.tuning.rows.rows import windows as answers
+from plume.tuning.rows import windows as answers
 from plume.tuning.rows.windows import Answered, best_answers, owner_window, windows
 
 

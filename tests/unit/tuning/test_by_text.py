@@ -15,6 +15,7 @@ from plume.core.batch import Order
 from plume.core.errors import PlumeError
 from plume.core.part import part_from_json, replace
 from plume.data.loader import Cursor
+from plume.model.build import build
 from plume.model.recipe import Recipe
 from plume.model.use.abilities import Abilities
 from plume.model.use.scoring import score
@@ -30,7 +31,6 @@ from plume.tasks.similarity import TASK as SIMILARITY
 from plume.tasks.summarisation import TASK as SUMMARISATION
 from plume.tasks.translation import TASK as TRANSLATION
 from plume.text.tokenizer import Tokenizer
-from plume.train.pretrain import build
 from plume.tuning.adapting.adaptation import Adaptation, Mode
 from plume.tuning.declared import Declared
 from plume.tuning.kinds.regression import Regression

@@ -22,7 +22,7 @@ from plume.core.errors import PlumeError
 from plume.nn.pooling import Pooling
 from plume.readers.example import Example
 from plume.text.tokenizer import Tokenizer
-from plume.train.evaluate import to_device
+from plume.train.device import to_device
 from plume.tuning.adapting.bodies import read_model
 from plume.tuning.adapting.network import Body
 from plume.tuning.kinds.labelling import LabelTask

@@ -54,9 +54,9 @@ class EncoderDecoderModel(Model):
             query_position=sight.query_position,
             key_position=sight.query_position,
             source=read.last,
-            recorded=sight.recorded,
+            recorded=[] if record_attention else None,
         )
-        value = self.decoder_embedding(batch.tokens, sight.query_position, batch.segment, batch.within)
+        value = self.decoder_embedding(batch.tokens, sight.query_position, batch.segment, batch.within, extra=batch.extra)
         encoded = self.decoder(value, sight=sight, read=batch.read, cache=cache, keep_layers=keep_layers)
         return replace(encoded, source=batch.source, read=read.last)
 

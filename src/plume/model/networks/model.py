@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import torch
 from torch import Tensor, nn
@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from plume.core.batch import Batch, Encoded, Order
 from plume.core.errors import PlumeError
 from plume.heads.head import Dims, HeadModule, Loss
-from plume.model.networks.memory import Memory, States
+from plume.model.memory import Memory, States
 from plume.model.recipe import Recipe
 from plume.model.trainable import Trainable
 from plume.nn.attention import Sight
@@ -26,6 +26,22 @@ from plume.nn.stack import Stack, Transformer, initialise
 from plume.nn.visibility import AttentionMask, mask_of
 from plume.objectives._objective import Answers, Objective
 from plume.text.known_languages import Languages
+
+
+class How(TypedDict, total=False):
+    """What a pass through the stack keeps, and what it recalls."""
+
+    keep_layers: bool
+    record: bool  # the attention's probabilities
+    head_mask: Tensor | None
+    cache: list[BlockCache] | None
+    memory: States | None
+
+
+def before(how: How) -> dict[str, int]:
+    """How many keys stand before the batch's own: cached ones, and remembered ones."""
+    cache, memory = how.get("cache"), how.get("memory")
+    return {"held": cache[0].own.length if cache else 0, "memory": 0 if memory is None else memory[0].shape[1]}
 
 
 class Model(Trainable):
@@ -83,6 +99,7 @@ class Model(Trainable):
         return head
 
     def initialise(self, seed: int) -> None:
+        """First weights, as the recipe says; the same for the same seed."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             initialise(self, self.recipe.transformer.initial_range)
@@ -94,6 +111,7 @@ class Model(Trainable):
 
     @property
     def vocabulary(self) -> int:
+        """Tokens that it has a vector for."""
         return self.embedding.token.num_embeddings
 
     @property
@@ -135,23 +153,22 @@ class Model(Trainable):
         """Run the decoder over its own tokens and what the encoder made of `batch.source`."""
         raise PlumeError(f"{self.recipe.name} has no decoder.")
 
-    def _run(
-        self,
-        stack: Stack,
-        batch: Batch,
-        *,
-        keep_layers: bool = False,
-        record: bool = False,
-        head_mask: Tensor | None = None,
-        cache: list[BlockCache] | None = None,
-        memory: States | None = None,
-    ) -> Encoded:
-        held = cache[0].own.length if cache else 0
-        sight = self.sight(batch, held=held, memory=0 if memory is None else memory[0].shape[1])
-        sight.head_mask, sight.recorded = head_mask, [] if record else None
+    def _run(self, stack: Stack, batch: Batch, **how: Unpack[How]) -> Encoded:
+        sight = self._told(self.sight(batch, **before(how)), how)
         position = sight.query_position
-        value = self.embedding(batch.tokens, position, batch.segment, batch.within)
-        return stack(value, sight=sight, read=batch.read, cache=cache, memory=memory, keep_layers=keep_layers)
+        value = self.embedding(batch.tokens, position, batch.segment, batch.within, extra=batch.extra)
+        return self._through(stack, value, how, sight=sight, read=batch.read)
+
+    @staticmethod
+    def _told(sight: Sight, how: How) -> Sight:
+        sight.head_mask, sight.recorded = how.get("head_mask"), [] if how.get("record") else None
+        return sight
+
+    @staticmethod
+    def _through(stack: Stack, value: Tensor, how: How, **given: Any) -> Encoded:
+        """The stack with what the caller keeps and recalls."""
+        kept: Encoded = stack(value, cache=how.get("cache"), memory=how.get("memory"), keep_layers=how.get("keep_layers", False), **given)
+        return kept
 
     def sight(self, batch: Batch, *, held: int = 0, memory: int = 0) -> Sight:
         """Who sees whom, and from where; `held` keys are cached, `memory` ones remembered, and both stand before the batch's own."""
@@ -182,6 +199,7 @@ class Model(Trainable):
             key_segment=key_segment,
             before=before if ordered else None,
             in_order=ordered,
+            named=batch.named,
         )
 
     def _check_room(self, batch: Batch, held: int) -> None:
@@ -229,6 +247,7 @@ class Model(Trainable):
         return self.body_flops(batch) + 3 * sum(self.head(name).flops(n) for name, n in self.counts(batch).items())
 
     def body_flops(self, batch: Batch) -> int:
+        """Of a training step without its heads: the matrix products forward, and twice that backward."""
         rows, time = batch.tokens.shape
         read = None if batch.read is None else batch.read.shape[1]
         recalled = self._recalled(batch)

@@ -13,7 +13,7 @@ from plume.core.batch import Batch, Encoded
 from plume.core.errors import PlumeError
 from plume.heads.cnn_softmax import CNNSoftmaxModule
 from plume.heads.head import Dims, HeadModule, Loss
-from plume.model.networks.memory import States
+from plume.model.memory import States
 from plume.model.networks.model import Model
 from plume.nn.bidirectional import BidirectionalStack
 from plume.nn.character_embedding import CharacterEmbeddingModule
@@ -41,11 +41,14 @@ class StateCache:
     state: tuple[State, ...] | None = None
 
     def reorder(self, rows: Tensor) -> None:
+        """Keep these rows, in this order."""
         if self.state is not None:
             self.state = tuple(layer.pick(rows) for layer in self.state)
 
 
 class RecurrentModel(Model):
+    """Recurrent layers in place of a stack; the state after a row is where the next row of its stream begins."""
+
     def _build_body(self, vocabulary: int) -> None:
         network = self.recipe.network
         assert isinstance(network, Recurrent), "the recipe says that it is recurrent"

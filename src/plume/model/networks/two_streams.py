@@ -6,22 +6,23 @@ Both look at the same content with the same weights, so they run as one: the que
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Unpack
 
 import torch
 from torch import Tensor, nn
 
 from plume.core.batch import Batch, Encoded
 from plume.model.assembly import QueryStart
-from plume.model.networks.memory import States
-from plume.model.networks.model import Model
+from plume.model.networks.model import How, Model, before
 from plume.model.recipe import Recipe
 from plume.nn.attention import Sight
-from plume.nn.block import BlockCache
 from plume.nn.stack import Stack
 from plume.nn.visibility import AttentionMask, ranks, visible
 
 
 class TwoStreamModel(Model):
+    """XLNet and MPNet: positions that predict have a stream of their own."""
+
     def __init__(self, recipe: Recipe, *, vocabulary: int, query: QueryStart) -> None:
         super().__init__(recipe, vocabulary=vocabulary)
         self.query_start = nn.Parameter(torch.zeros(recipe.embedding.width)) if query is QueryStart.LEARNED else None
@@ -33,28 +34,17 @@ class TwoStreamModel(Model):
                 torch.manual_seed(seed + 1)
                 self.query_start.normal_(std=self.recipe.transformer.initial_range)
 
-    def _run(
-        self,
-        stack: Stack,
-        batch: Batch,
-        *,
-        keep_layers: bool = False,
-        record: bool = False,
-        head_mask: Tensor | None = None,
-        cache: list[BlockCache] | None = None,
-        memory: States | None = None,
-    ) -> Encoded:
+    def _run(self, stack: Stack, batch: Batch, **how: Unpack[How]) -> Encoded:
         """A batch that says what is read has a query stream there; any other is the content stream alone."""
         if batch.read is None:
-            return super()._run(stack, batch, keep_layers=keep_layers, record=record, head_mask=head_mask, cache=cache, memory=memory)
-        held = cache[0].own.length if cache else 0
-        content = self.sight(replace(batch, read=None), held=held, memory=0 if memory is None else memory[0].shape[1])
-        sight = self._with_queries(batch, content)
-        sight.head_mask, sight.recorded = head_mask, [] if record else None
-        value = torch.cat([self.embedding(batch.tokens, content.query_position, batch.segment), self._queries(batch, sight)], dim=1)
+            return super()._run(stack, batch, **how)
+        content = self.sight(replace(batch, read=None), **before(how))
+        sight = self._told(self._with_queries(batch, content), how)
+        known = self.embedding(batch.tokens, content.query_position, batch.segment, extra=batch.extra)
+        value = torch.cat([known, self._queries(batch, sight)], dim=1)
         time = batch.tokens.shape[1]
         asked = torch.arange(time, value.shape[1], device=value.device).expand(len(value), -1)
-        return stack(value, sight=sight, seen=time, read=asked, cache=cache, memory=memory, keep_layers=keep_layers)
+        return self._through(stack, value, how, sight=sight, seen=time, read=asked)
 
     def _with_queries(self, batch: Batch, content: Sight) -> Sight:
         """The content's sight with the query positions behind it: they see what is strictly before them."""

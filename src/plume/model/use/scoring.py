@@ -12,7 +12,7 @@ from plume.core.errors import PlumeError
 from plume.core.part import replace
 from plume.heads.head import HeadModule, precise
 from plume.model.kinds import BatchKind
-from plume.model.networks.memory import Memory
+from plume.model.memory import Memory
 from plume.model.use.abilities import Abilities, Said
 from plume.model.use.writing import answerer
 

@@ -45,6 +45,7 @@ def columns(*, keys: int, before: int, causal: bool) -> int:
 
 
 def distances(sight: Sight, *, causal: bool) -> Distances:
+    """How far each key lies from each query, as a run of distances where positions are consecutive."""
     query, key = sight.query_position, sight.key_position
     keys = key.shape[1]
     if sight.before is None:

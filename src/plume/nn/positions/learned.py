@@ -10,6 +10,8 @@ from plume.nn.positions.scheme import PositionModule, PositionScheme
 
 
 class LearnedPositions(PositionModule):
+    """A vector for each position."""
+
     def __init__(self, *, rows: int, width: int, offset: int) -> None:
         super().__init__()
         self.offset = offset

@@ -33,6 +33,8 @@ class RelativeBlock(nn.Module):
 
 
 class RelativePositions(PositionModule):
+    """Sinusoids of distances, projected in every layer, with two learned biases."""
+
     def __init__(self, part: Relative, *, width: int, heads: int, head_width: int, depth: int, causal: bool) -> None:
         super().__init__()
         self.causal, self.clamp, self.width = causal, part.clamp, width

@@ -23,6 +23,8 @@ def _turn(value: Tensor, position: Tensor, frequency: Tensor) -> Tensor:
 
 
 class RotaryPositions(PositionModule):
+    """Turns pairs of a head's components by an angle that grows with the position."""
+
     def __init__(self, *, head_width: int, base: float) -> None:
         super().__init__()
         self.frequency = base ** (-torch.arange(0, head_width, 2, dtype=torch.float64) / head_width)
@@ -34,6 +36,8 @@ class RotaryPositions(PositionModule):
 
 @dataclass(frozen=True, kw_only=True)
 class Rotary(PositionScheme):
+    """Rotary positions (RoFormer, arXiv:2104.09864): queries and keys are turned by their position, scores see only distances."""
+
     longest: int | None = None
     base: float = 10000.0
 

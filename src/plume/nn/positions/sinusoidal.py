@@ -20,6 +20,8 @@ class SineColumns(enum.StrEnum):
 
 
 class SinusoidalPositions(PositionModule):
+    """Sines and cosines of the position, not learned."""
+
     def __init__(self, *, width: int, columns: SineColumns) -> None:
         super().__init__()
         self.columns = columns

@@ -33,6 +33,8 @@ def bucket_of(distance: Tensor, *, buckets: int, reach: int, causal: bool) -> Te
 
 
 class BucketPositions(PositionModule):
+    """A learned bias for each bucket of distances and each head."""
+
     def __init__(self, *, buckets: int, reach: int, heads: int, causal: bool) -> None:
         super().__init__()
         self.reach = reach
@@ -73,6 +75,8 @@ class Buckets(PositionScheme):
 
 
 class LearnedAndBucketPositions(BucketPositions):
+    """Both: a vector for each position, and a bias for each bucket of distances."""
+
     def __init__(self, *, rows: int, width: int, offset: int, buckets: int, reach: int, heads: int, causal: bool) -> None:
         super().__init__(buckets=buckets, reach=reach, heads=heads, causal=causal)
         self.absolute = LearnedPositions(rows=rows, width=width, offset=offset)

@@ -10,6 +10,8 @@ from plume.nn.positions.scheme import PositionModule, PositionScheme
 
 
 class TwoDimensionalPositions(PositionModule):
+    """Two tables: the place in the text, and the place inside a span."""
+
     def __init__(self, *, rows: int, inner_rows: int, width: int) -> None:
         super().__init__()
         self.table = nn.Embedding(rows, width)

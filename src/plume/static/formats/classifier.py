@@ -16,6 +16,7 @@ _LOSSES = {ClassifierLoss.SOFTMAX: "softmax", ClassifierLoss.HIERARCHICAL_SOFTMA
 
 
 def write_classifier(path: Path | str, model: ClassifierTrainer) -> None:
+    """As fastText's own `.bin`."""
     recipe = model.recipe
     rows = model.arrays["input"]
     args = fasttext_args(
@@ -38,6 +39,7 @@ def write_classifier(path: Path | str, model: ClassifierTrainer) -> None:
 
 
 def read_classifier(path: Path | str) -> ClassifierTrainer:
+    """Of fastText's own `.bin`."""
     file = read_fasttext(Path(path))
     losses = {name: loss for loss, name in _LOSSES.items()}
     if file.args["model"] != "sup" or file.args["loss"] not in losses:

@@ -93,6 +93,7 @@ def compose(words: Sequence[str], rows: NDArray[np.float32], ngrams: CharacterNG
 
 
 def is_fasttext(path: Path) -> bool:
+    """Does the file begin as fastText's do?"""
     with path.open("rb") as file:
         return file.read(4) == struct.pack("<i", MAGIC)
 

@@ -19,11 +19,14 @@ _LINES_AT_ONCE = 20_000  # read, checked and parsed together
 
 
 class Header(NamedTuple):
+    """The first line of word2vec's files."""
+
     words: int
     dimension: int
 
 
 def read_text(path: Path, lines: Iterator[bytes], header: Header | None) -> WordVectors:
+    """Words and vectors out of the lines."""
     words: list[bytes] = []
     blocks: list[NDArray[np.float32]] = []
     dimension = header.dimension if header else 0
@@ -98,6 +101,7 @@ def _row(line: bytes, dimension: int, where: str, *, spaces: bool) -> tuple[byte
 
 
 def is_number(field: bytes) -> bool:
+    """Does it read as a number?"""
     try:
         float(field)
     except ValueError:

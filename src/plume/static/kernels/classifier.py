@@ -14,6 +14,8 @@ _SPREAD = np.uint64(116049371)  # dictionary.cc, addWordNgrams
 
 
 class Paths(NamedTuple):
+    """The way to each label in Huffman's tree, or none where the softmax is whole."""
+
     hierarchical: bool
     begin: NDArray[np.int64]
     points: NDArray[np.int32]

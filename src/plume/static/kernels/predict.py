@@ -64,6 +64,7 @@ class Scratch(NamedTuple):
 
 
 def scratch(targets: Targets, width: int) -> Scratch:
+    """Room for one prediction, made once a thread."""
     longest = targets.negatives + 1 if targets.negatives else int(np.diff(targets.begin).max())
     single = [np.zeros(longest, np.float32) for _ in range(2)]
     vectors = [np.zeros(width, np.float32) for _ in range(3)]
@@ -130,4 +131,5 @@ def read(share, place, end, room, state):  # type: ignore[no-untyped-def]
 
 @helper
 def rate_at(share, place):  # type: ignore[no-untyped-def]
+    """The learning rate at a place of the share: it falls linearly."""
     return share.first_rate + (share.last_rate - share.first_rate) * np.float32(place) / np.float32(len(share.ids))

@@ -37,6 +37,7 @@ def below(state: np.uint64, high: int) -> int:
 
 @helper
 def noise_word(state: np.uint64, threshold: NDArray[np.uint32], alias: NDArray[np.int32]) -> int:
+    """A word drawn from the noise distribution, by its alias table."""
     place = below(state, len(threshold))
     # The low bits of such a generator are weak alone; mixed with the upper ones they decide between word and alias.
     other = np.int64(alias[place])  # read in any case: a select instead of a branch that nothing could predict

@@ -26,13 +26,12 @@ def read_model(folder: Path) -> tuple[Body, Tokenizer]:
     return load_model(folder)
 
 
-def read_body(folder: Path, *, adaptation: Adaptation, from_scratch: bool, seed: int) -> tuple[Body, Tokenizer]:
-    """As it is tuned. From scratch it keeps its shape and its tokenizer, and forgets everything."""
-    source, tokenizer = read_model(folder)
+def as_tuned(source: Body, tokenizer: Tokenizer, *, adaptation: Adaptation, from_scratch: bool, seed: int) -> Body:
+    """The model with the dropout of tuning. From scratch it keeps its shape, and forgets everything."""
     if isinstance(source, WordBody):
         if from_scratch:
             source.forget(seed)
-        return source, tokenizer
+        return source
     recipe = with_dropout(source.recipe, adaptation)
     body = recipe.assembly.build(recipe, vocabulary=source.vocabulary)
     body.spell(tokenizer.tokens())
@@ -40,5 +39,5 @@ def read_body(folder: Path, *, adaptation: Adaptation, from_scratch: bool, seed:
     if from_scratch:
         body.initialise(seed)
     else:
-        load_weights(body, state_of(source), folder)
-    return body, tokenizer
+        load_weights(body, state_of(source), Path("the model below"))
+    return body

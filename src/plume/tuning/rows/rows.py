@@ -101,6 +101,7 @@ class Coder:
         return made
 
     def cut(self, texts: Sequence[str]) -> Joined:
+        """Texts as tokens, with their offsets; words without an id of their own are kept by their spelling."""
         cut = self.tokenizer.encode_joined(texts, words=Words.SPACES)
         return cut if self._spells_from is None else replace(cut, ids=self._spelled(cut, "".join(texts), self._spells_from))
 

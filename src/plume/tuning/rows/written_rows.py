@@ -29,10 +29,12 @@ class Pairs:
 
     @property
     def source(self) -> Batch:
+        """What an encoder reads."""
         return source_batch(self.read, self.length)
 
 
 def source_batch(tokens: Array, length: Array) -> Batch:
+    """What an encoder reads; without lengths where no row is padded."""
     return Batch(tokens=tokens, length=length if (length < tokens.shape[1]).any() else None)
 
 
