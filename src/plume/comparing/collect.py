@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from plume._version import __version__
+from plume.comparing.entrants.entrant import Entrant
+from plume.comparing.entrants.naming import called
 from plume.comparing.measuring.records import model_record, pretrain_record, score_record
-from plume.comparing.planning.commands import cell_command, shown, study_command
-from plume.comparing.planning.entrants import Entrant
-from plume.comparing.planning.grid import Cell, CellKind
+from plume.comparing.planning.cells import Cell, CellKind
+from plume.comparing.planning.commands import cell_command, study_command
 from plume.comparing.recommend import recommend, standings
 from plume.comparing.results import Comparison, Costs, Disagreement, PredictionSpeed, Probe, Results, Status, Summary, TaskRecord
 from plume.comparing.rows.disagreements import disagreements
@@ -21,6 +22,7 @@ from plume.comparing.rows.readable import is_graded
 from plume.comparing.rows.scores import RowScores, row_scores
 from plume.comparing.running.run import MACHINE, Clock
 from plume.comparing.running.work import scored_examples
+from plume.comparing.shown import shown
 from plume.comparing.significance.resampling import Resampled, resample
 from plume.comparing.significance.statistics import compare_all, summaries
 from plume.comparing.study import Study, StudyTask
@@ -51,9 +53,7 @@ def collect(
     records = tuple(one.record for one in tasks)
     models = tuple(model_record(folder, study, one, cells, states) for one in entrants)
     pretraining = tuple(
-        pretrain_record(folder, cell, states.get(cell.key))
-        for cell in cells
-        if cell.kind is CellKind.PRETRAIN and not _scratch(cell, entrants)
+        pretrain_record(folder, cell, states.get(cell.key)) for cell in cells if cell.kind.makes and not _scratch(cell, entrants)
     )
     timed = [(cell.entrant, states.get(cell.key, {}).get("speeds", {})) for cell in cells if cell.kind is CellKind.SPEED]
     scores = tuple(
@@ -85,9 +85,7 @@ def collect(
         seeds=tuple(range(study.seeds)),
         command=study_command(folder),
         study=write_study_file(study, beside=folder),
-        commands={
-            cell.key: cell_command(folder, study, entrants, cell) for cell in cells if cell.kind in (CellKind.PRETRAIN, CellKind.TUNE)
-        },
+        commands={cell.key: cell_command(folder, study, cell) for cell in cells if cell.kind.makes or cell.kind is CellKind.TUNE},
         tasks=records,
         models=models,
         pretraining=pretraining,
@@ -104,7 +102,7 @@ def collect(
 
 
 def _title(study: Study) -> str:
-    families = ", ".join(study.recipes) if len(study.recipes) < 5 else f"{len(study.recipes)} families"
+    families = ", ".join(map(called, study.recipes)) if len(study.recipes) < 5 else f"{len(study.recipes)} families"
     return f"{families} on {', '.join(Path(path).name for path in study.corpus)}"
 
 

@@ -19,7 +19,19 @@ class Control(enum.StrEnum):
     STATIC = "static vectors"
 
 
+class Origin(enum.StrEnum):
+    """Where a model comes from."""
+
+    RECIPE = "pre-trained here"
+    DIRECTORY = "model directory"
+    HUGGING_FACE = "Hugging Face directory"
+    CONTINUED = "pre-training continued"
+    DERIVED = "derived"
+
+
 class Status(enum.StrEnum):
+    """How a cell stands."""
+
     DONE = "done"
     FAILED = "failed"  # it was tried; `reason` says what happened
     CANNOT = "cannot"  # it was not tried; `reason` says why it never could
@@ -83,7 +95,7 @@ class PretrainRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelRecord:
-    """A line of the study: a recipe at a size, or a control."""
+    """A line of the study: a recipe at a size, a model that was there, what was made of another, or a control."""
 
     name: str  # as the user wrote it: bert, or bert/mini
     family: str
@@ -97,6 +109,8 @@ class ModelRecord:
     flops_per_token: float = 0.0  # of training, forward and backward; 0: not counted (word vectors)
     disk: int = 0  # bytes of a model directory that predicts, without train/
     tokenizer: str = ""  # in words
+    origin: Origin = Origin.RECIPE
+    source: str = ""  # the directory, or the models, that it was made of
 
 
 @dataclass(frozen=True, kw_only=True)
