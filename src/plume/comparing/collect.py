@@ -27,6 +27,7 @@ from plume.comparing.significance.resampling import Resampled, resample
 from plume.comparing.significance.statistics import compare_all, summaries
 from plume.comparing.study import Study, StudyTask
 from plume.comparing.study_file import write_study_file
+from plume.comparing.usage import with_usage
 from plume.core.files import read_json
 from plume.core.part import replace
 from plume.metrics.scores import HUNDREDS
@@ -49,6 +50,7 @@ class _Scored:
 def collect(
     folder: Path, study: Study, entrants: Sequence[Entrant], cells: Sequence[Cell], states: Mapping[str, dict[str, Any]], clock: Clock
 ) -> Results:
+    """Of every cell that has ended, what it left; of the others, that they wait."""
     tasks = [_scored(folder, one, cells, states) for one in study.tasks]
     records = tuple(one.record for one in tasks)
     models = tuple(model_record(folder, study, one, cells, states) for one in entrants)
@@ -72,7 +74,7 @@ def collect(
     probes = [
         Probe(**_probe(found)) for cell in cells if cell.kind is CellKind.PROBE for found in states.get(cell.key, {}).get("probes", [])
     ]
-    return Results(
+    results = Results(
         title=study.title or _title(study),
         plume=__version__,
         made=datetime.datetime.now().astimezone().isoformat(timespec="minutes"),
@@ -99,6 +101,7 @@ def collect(
         recommendation=recommend(records, models, scores, pretraining, rows, {one.record.name: one.resampled for one in tasks}),
         costs=_costs(states, clock),
     )
+    return with_usage(results)
 
 
 def _title(study: Study) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -38,8 +38,9 @@ def standings(
 ) -> list[Standing]:
     """The best first; those that lack a task behind those that have all, as their quality is of other tasks."""
     found = [_standing(model, tasks, scores, pretraining, row_scores) for model in models if _tasks_of(model.name, tasks, row_scores)]
-    front = {one.model for one in found if one.complete and not any(_beats(other, one) for other in found if other.complete)}
-    marked = [replace(one, pareto=one.model in front) for one in found]
+    whole = [one for one in found if one.complete]
+    faster, sooner = _front(whole, lambda one: one.per_second), _front(whole, lambda one: -one.seconds)
+    marked = [replace(one, pareto=one.model in faster, making_pareto=one.model in sooner) for one in found]
     return sorted(marked, key=lambda one: (not one.complete, -one.quality))
 
 
@@ -175,10 +176,14 @@ def _seeds(held: Iterable[Iterable[int]]) -> list[int]:
     return sorted(set.intersection(*map(set, held)))
 
 
-def _beats(one: Standing, other: Standing) -> bool:
-    """At least as good and as fast, and more so in one."""
-    here, there = (one.quality, one.per_second), (other.quality, other.per_second)
-    return here != there and all(mine >= theirs for mine, theirs in zip(here, there, strict=True))
+def _front(standings: Sequence[Standing], gain: Callable[[Standing], float]) -> set[str]:
+    """Those than which no other is at least as good and gains as much, and more so in one."""
+    at = {one.model: (one.quality, gain(one)) for one in standings}
+    return {
+        model
+        for model, here in at.items()
+        if not any(there != here and there[0] >= here[0] and there[1] >= here[1] for there in at.values())
+    }
 
 
 def _better(model: str, other: str, comparisons: Sequence[Comparison]) -> bool:

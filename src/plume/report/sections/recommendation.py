@@ -79,8 +79,8 @@ def _control(study: StudyLookup, kind: Control) -> Standing | None:
 
 def _facts(study: StudyLookup, standing: Standing) -> tuple[Fact, ...]:
     words, record = study.words, study.models[standing.model]
-    p50, p99 = study.latency(standing.model)
-    latency = words("latency", p50=milliseconds(p50), p99=milliseconds(p99)) if p50 else ""
+    usage = study.usage(standing.model)
+    latency = words("latency", p50=milliseconds(usage.p50), p99=milliseconds(usage.p99)) if usage.p50 else ""
     return (
         Fact(name=words("quality"), value=points(standing.quality), note=_range(study, standing)),
         *(_over_controls(study, standing) if record.control is None else ()),
@@ -114,9 +114,9 @@ def _cautions(study: StudyLookup) -> list[str]:
         notes.append(words("unproven_caution", models=words.list(chosen.unproven), best=chosen.best))
     if not study.several_seeds():
         notes.append(words("one_seed_caution"))
-    if stuck := [model.name for model in study.recipes() if (runs := study.runs(model.name)) and all(run.stuck for run in runs)]:
+    if stuck := [model.name for model in study.recipes() if study.usage(model.name).stuck]:
         notes.append(words("stuck_caution", models=words.list(stuck)))
-    if slowed := study.slowed():
+    if slowed := [run for model in study.models for run in study.runs(model) if run.slowed]:
         notes.append(words("slowed_caution", runs=words.list([f"{run.model}:{run.seed}" for run in slowed])))
     return [*notes, *_gaps(study)]
 
