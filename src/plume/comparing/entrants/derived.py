@@ -54,7 +54,8 @@ class DerivedEntrant(Entrant):
 
     def rehearsed_models(self, study: Study, scratch: Path, out: Path) -> list[Path]:
         """Rehearsals of its inputs, each parent once; beside its own, for theirs may be under way."""
-        made = {parent.name: parent.rehearsed(study, scratch, out / "of" / parent.folder) for parent, _ in self.inputs(0)}
+        parents = {parent.name: parent for parent, _ in self.inputs(0)}
+        made = {name: parent.rehearsed(study, scratch, out / "of" / parent.folder) for name, parent in parents.items()}
         return [made[parent.name] for parent, _ in self.inputs(0)]
 
     def rehearsed(self, study: Study, scratch: Path, out: Path) -> Path:

@@ -13,6 +13,7 @@ from plume.report.tables import Table, TableCell, TableColumn, rows_of
 
 
 def cost(study: StudyLookup) -> Section:
+    """The section on quality against speed and against the time to make a model."""
     words = study.words
     quick = [standing for standing in study.results.standings if standing.complete and standing.per_second > 0]
     made = [standing for standing in study.results.standings if standing.complete and standing.seconds > 0]

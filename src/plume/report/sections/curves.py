@@ -12,6 +12,7 @@ from plume.report.lookup import StudyLookup
 
 
 def curves(study: StudyLookup) -> Section:
+    """The section on how the models learned."""
     words = study.words
     return Section(anchor="curves", title=words("curves"), sections=(_losses(study), _tuning(study)))
 

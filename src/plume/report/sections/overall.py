@@ -10,6 +10,7 @@ from plume.report.tables import Group, Table, TableCell, TableColumn
 
 
 def overall(study: StudyLookup) -> Section:
+    """The section with all models over all tasks."""
     words = study.words
     blocks: list[Block] = [Paragraph(words.count("overall_intro", len(study.results.seeds))), overall_table(study)]
     notes = [words("overall_note")]
@@ -19,6 +20,7 @@ def overall(study: StudyLookup) -> Section:
 
 
 def overall_table(study: StudyLookup) -> Table:
+    """A row a model: quality, scores, what it costs."""
     words = study.words
     groups = [Group(rows=tuple(_row(study, model) for model in study.recipes()))]
     controls = tuple(_row(study, model) for model in study.controls())
@@ -68,6 +70,7 @@ def _why_not(study: StudyLookup, model: str, task: str) -> str:
 
 
 def plus_minus(half: str) -> str:
+    """Half of an interval, to stand after a score."""
     return f"± {half}" if half else ""
 
 

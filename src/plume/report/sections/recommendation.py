@@ -9,6 +9,7 @@ from plume.report.lookup import StudyLookup
 
 
 def recommendation(study: StudyLookup) -> Section:
+    """The section that says which model to ship."""
     words, chosen = study.words, study.results.recommendation
     blocks: list[Block] = [Paragraph(verdict(study), "verdict", strong=chosen.model if chosen else "")]
     if chosen is not None and chosen.model in study.standings:
@@ -18,6 +19,7 @@ def recommendation(study: StudyLookup) -> Section:
 
 
 def verdict(study: StudyLookup) -> str:
+    """The recommendation in two sentences."""
     chosen = study.results.recommendation
     if chosen is None or chosen.model not in study.standings:
         return study.words("no_recommendation")
@@ -46,6 +48,7 @@ def _which(study: StudyLookup, chosen: Recommendation) -> str:
 
 
 def quality_text(study: StudyLookup, standing: Standing) -> str:
+    """The quality, with its interval where there is one."""
     if standing.low is None or standing.high is None:
         return points(standing.quality)
     return study.words("with_interval", value=points(standing.quality), low=points(standing.low), high=points(standing.high))
