@@ -57,23 +57,13 @@ def collect(
     pretraining = tuple(
         pretrain_record(folder, cell, states.get(cell.key)) for cell in cells if cell.kind.makes and not _scratch(cell, entrants)
     )
-    timed = [(cell.entrant, states.get(cell.key, {}).get("speeds", {})) for cell in cells if cell.kind is CellKind.SPEED]
     scores = tuple(
-        score_record(
-            folder,
-            cell,
-            states.get(cell.key),
-            _metric(cell.task, records),
-            _speed(cell, [found for entrant, found in timed if entrant == cell.entrant]),
-        )
+        score_record(folder, cell, states.get(cell.key), _metric(cell.task, records), _speed(cell, cells, states))
         for cell in cells
         if cell.kind is CellKind.TUNE
     )
     compared = [_compared(one) for one in tasks]
     rows = {one.record.name: one.rows for one in tasks}
-    probes = [
-        Probe(**_probe(found)) for cell in cells if cell.kind is CellKind.PROBE for found in states.get(cell.key, {}).get("probes", [])
-    ]
     results = Results(
         title=study.title or _title(study),
         plume=__version__,
@@ -95,7 +85,7 @@ def collect(
         summaries=tuple(found for _, one in compared for found in one),
         comparisons=tuple(found for one, _ in compared for found in one),
         disagreements=tuple(found for one in tasks for found in _divided(one)),
-        probes=tuple(probes),
+        probes=tuple(_probes(cells, states)),
         unmeasured=tuple(_unmeasured(cells, states)),
         standings=tuple(standings(records, models, scores, pretraining, rows)),
         recommendation=recommend(records, models, scores, pretraining, rows, {one.record.name: one.resampled for one in tasks}),
@@ -122,12 +112,17 @@ def _metric(task: str, records: Sequence[TaskRecord]) -> str:
     return next(record.metric for record in records if record.name == task)
 
 
-def _probe(found: dict[str, Any]) -> dict[str, Any]:
-    return found | {"score": tuple(found["score"])}
+def _probes(cells: Sequence[Cell], states: Mapping[str, dict[str, Any]]) -> Iterator[Probe]:
+    for cell in cells:
+        if cell.kind is CellKind.PROBE:
+            for found in states.get(cell.key, {}).get("probes", []):
+                yield Probe(**found | {"score": tuple(found["score"])})
 
 
-def _speed(cell: Cell, rounds: Sequence[Mapping[str, dict[str, Any]]]) -> PredictionSpeed | None:
+def _speed(cell: Cell, cells: Sequence[Cell], states: Mapping[str, dict[str, Any]]) -> PredictionSpeed | None:
     """Of the seed that was timed, in the round in which the machine did best."""
+    timings = [one for one in cells if one.kind is CellKind.SPEED and one.entrant == cell.entrant]
+    rounds = [states.get(one.key, {}).get("speeds", {}) for one in timings]
     own = [found[cell.task] for found in rounds if cell.task in found and found[cell.task]["seed"] == cell.seed]
     if not own:
         return None

@@ -72,19 +72,13 @@ def recommend(
     fastest = max(ranked[name].per_second for name in group)
     quick = [name for name in group if ranked[name].per_second >= _AS_FAST * fastest] if timed else [best]
     model = min(quick, key=lambda name: (name in controlling, -quality[name].mean))
-    # The better ones come last: of several word vectors the best is the control.
-    controls = {
-        one.control: one.name for one in sorted(models, key=lambda one: _quality_of(ranked, one)) if one.control and one.name in ranked
-    }
+    controls = _controls(models, ranked)
 
     def beats(control: Control) -> bool | None:
         other = controls.get(control)
-        if other is None or other == model:
-            return None if other is None else False
         if other in quality:
-            return _better(model, other, comparisons)
-        both = [task for task in over if other in tables[task]]  # it lacks some: what both have decides
-        return _better(model, other, compare_all("", _quality([model, other], both, tables))) if both else None
+            return other != model and _better(model, other, comparisons)
+        return None if other is None else _better_where_both_are(model, other, over, tables)
 
     return Recommendation(
         model=model,
@@ -97,8 +91,16 @@ def recommend(
     )
 
 
-def _quality_of(ranked: Mapping[str, Standing], model: ModelRecord) -> float:
-    return ranked[model.name].quality if model.name in ranked else 0.0
+def _controls(models: Sequence[ModelRecord], ranked: Mapping[str, Standing]) -> dict[Control, str]:
+    """Those that were scored. The better ones come last: of several word vectors the best is the control."""
+    scored = sorted((one for one in models if one.name in ranked), key=lambda one: ranked[one.name].quality)
+    return {one.control: one.name for one in scored if one.control}
+
+
+def _better_where_both_are(model: str, other: str, tasks: Sequence[str], tables: Tables) -> bool | None:
+    """The other lacks some of the tasks: those that both have decide."""
+    both = [task for task in tasks if other in tables[task]]
+    return _better(model, other, compare_all("", _quality([model, other], both, tables))) if both else None
 
 
 def _standing(

@@ -75,15 +75,18 @@ class Study(Part):
         for what, names in (("task", [task.name for task in self.tasks]), ("recipe", list(self.recipes))):
             if twice := next((name for name in names if names.count(name) > 1), None):
                 raise PlumeError(f"The {what} '{twice}' is there twice: name each once.")
-        for task in self.tasks:
-            for path in (task.scored, task.dev):
-                if path is not None and (corpus := _holds(self.corpus, path)):
-                    raise PlumeError(f"{path}, on which '{task.name}' is measured, is part of the corpus {corpus}: take it out of there.")
+        self._refuse_measured_in_corpus()
         if self.seeds < 1 or self.threads < 1:
             raise PlumeError(f"A study needs at least one seed and one thread, not {self.seeds} and {self.threads}.")
         if self.budget.unit == "steps":
             raise PlumeError("A step of one family is not a step of another: give a budget of time, tokens or FLOPs.")
         check_numbers(tune_options(self.tune))
+
+    def _refuse_measured_in_corpus(self) -> None:
+        for task in self.tasks:
+            for path in (task.scored, task.dev):
+                if path is not None and (corpus := _holds(self.corpus, path)):
+                    raise PlumeError(f"{path}, on which '{task.name}' is measured, is part of the corpus {corpus}: take it out of there.")
 
     def task(self, name: str) -> StudyTask:
         """By its name."""
