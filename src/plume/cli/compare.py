@@ -65,7 +65,6 @@ def run(
 
     fork_server()
     from plume.comparing.compare import compare, finished, prepare
-    from plume.comparing.planning.again import cells_again
     from plume.comparing.running.engines import make_engine
     from plume.comparing.running.run import read_states
     from plume.core.errors import PlumeError
@@ -84,9 +83,8 @@ def run(
             found = _study(study, task, chosen, folder if resume else Path(scratch), language=language, resume=resume)
             where = make_engine(engine, address, threads=found.threads)
             where.close()
-            prepared = prepare(found, slots=where.slots, quiet=quiet)
-            anew = cells_again(prepared.cells, again or ())
-            _print_plan(prepared, read_states(folder, [cell for cell in prepared.cells if cell not in anew]) if resume else ())
+            prepared = prepare(found, slots=where.slots, again=again or (), quiet=quiet)
+            _print_plan(prepared, read_states(folder, [cell for cell in prepared.cells if cell not in prepared.anew]) if resume else ())
         return
     found = _study(study, task, chosen, folder, language=language, resume=resume)
 

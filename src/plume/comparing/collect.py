@@ -10,19 +10,22 @@ from pathlib import Path
 from typing import Any
 
 from plume._version import __version__
+from plume.comparing.entrants.entrant import Entrant
+from plume.comparing.entrants.naming import called
 from plume.comparing.measuring.records import model_record, pretrain_record, score_record
-from plume.comparing.planning.commands import cell_command, shown, study_command
-from plume.comparing.planning.entrants import Entrant
-from plume.comparing.planning.grid import Cell, CellKind
+from plume.comparing.planning.cells import Cell, CellKind
+from plume.comparing.planning.commands import cell_command, study_command
 from plume.comparing.recommend import recommend, standings
 from plume.comparing.results import Comparison, Costs, Disagreement, PredictionSpeed, Probe, Results, Status, Summary, TaskRecord
 from plume.comparing.rows.disagreements import disagreements
 from plume.comparing.rows.scored import scored_examples
 from plume.comparing.running.run import MACHINE, Clock
+from plume.comparing.shown import shown
 from plume.comparing.significance.resampling import Resampled, resample
 from plume.comparing.significance.statistics import compare_all, summaries
 from plume.comparing.study import Study, StudyTask
 from plume.comparing.study_file import write_study_file
+from plume.comparing.usage import with_usage
 from plume.core.files import read_json
 from plume.core.part import replace
 from plume.metrics.resampled.measures import RowScores
@@ -46,32 +49,21 @@ class _Scored:
 def collect(
     folder: Path, study: Study, entrants: Sequence[Entrant], cells: Sequence[Cell], states: Mapping[str, dict[str, Any]], clock: Clock
 ) -> Results:
+    """Of every cell that has ended, what it left; of the others, that they wait."""
     tasks = [_scored(folder, one, cells, states) for one in study.tasks]
     records = tuple(one.record for one in tasks)
     models = tuple(model_record(folder, study, one, cells, states) for one in entrants)
     pretraining = tuple(
-        pretrain_record(folder, cell, states.get(cell.key))
-        for cell in cells
-        if cell.kind is CellKind.PRETRAIN and not _scratch(cell, entrants)
+        pretrain_record(folder, cell, states.get(cell.key)) for cell in cells if cell.kind.makes and not _scratch(cell, entrants)
     )
-    timed = [(cell.entrant, states.get(cell.key, {}).get("speeds", {})) for cell in cells if cell.kind is CellKind.SPEED]
     scores = tuple(
-        score_record(
-            folder,
-            cell,
-            states.get(cell.key),
-            _metric(cell.task, records),
-            _speed(cell, [found for entrant, found in timed if entrant == cell.entrant]),
-        )
+        score_record(folder, cell, states.get(cell.key), _metric(cell.task, records), _speed(cell, cells, states))
         for cell in cells
         if cell.kind is CellKind.TUNE
     )
     compared = [_compared(one) for one in tasks]
     rows = {one.record.name: one.rows for one in tasks}
-    probes = [
-        Probe(**_probe(found)) for cell in cells if cell.kind is CellKind.PROBE for found in states.get(cell.key, {}).get("probes", [])
-    ]
-    return Results(
+    results = Results(
         title=study.title or _title(study),
         plume=__version__,
         made=datetime.datetime.now().astimezone().isoformat(timespec="minutes"),
@@ -84,9 +76,7 @@ def collect(
         seeds=tuple(range(study.seeds)),
         command=study_command(folder),
         study=write_study_file(study, beside=folder),
-        commands={
-            cell.key: cell_command(folder, study, entrants, cell) for cell in cells if cell.kind in (CellKind.PRETRAIN, CellKind.TUNE)
-        },
+        commands={cell.key: cell_command(folder, study, cell) for cell in cells if cell.kind.makes or cell.kind is CellKind.TUNE},
         tasks=records,
         models=models,
         pretraining=pretraining,
@@ -94,16 +84,17 @@ def collect(
         summaries=tuple(found for _, one in compared for found in one),
         comparisons=tuple(found for one, _ in compared for found in one),
         disagreements=tuple(found for one in tasks for found in _divided(one)),
-        probes=tuple(probes),
+        probes=tuple(_probes(cells, states)),
         unmeasured=tuple(_unmeasured(cells, states)),
         standings=tuple(standings(records, models, scores, pretraining, rows)),
         recommendation=recommend(records, models, scores, pretraining, rows, {one.record.name: one.resampled for one in tasks}),
         costs=_costs(states, clock),
     )
+    return with_usage(results)
 
 
 def _title(study: Study) -> str:
-    families = ", ".join(study.recipes) if len(study.recipes) < 5 else f"{len(study.recipes)} families"
+    families = ", ".join(map(called, study.recipes)) if len(study.recipes) < 5 else f"{len(study.recipes)} families"
     return f"{families} on {', '.join(Path(path).name for path in study.corpus)}"
 
 
@@ -120,12 +111,17 @@ def _metric(task: str, records: Sequence[TaskRecord]) -> str:
     return next(record.metric for record in records if record.name == task)
 
 
-def _probe(found: dict[str, Any]) -> dict[str, Any]:
-    return found | {"score": tuple(found["score"])}
+def _probes(cells: Sequence[Cell], states: Mapping[str, dict[str, Any]]) -> Iterator[Probe]:
+    for cell in cells:
+        if cell.kind is CellKind.PROBE:
+            for found in states.get(cell.key, {}).get("probes", []):
+                yield Probe(**found | {"score": tuple(found["score"])})
 
 
-def _speed(cell: Cell, rounds: Sequence[Mapping[str, dict[str, Any]]]) -> PredictionSpeed | None:
+def _speed(cell: Cell, cells: Sequence[Cell], states: Mapping[str, dict[str, Any]]) -> PredictionSpeed | None:
     """Of the seed that was timed, in the round in which the machine did best."""
+    timings = [one for one in cells if one.kind is CellKind.SPEED and one.entrant == cell.entrant]
+    rounds = [states.get(one.key, {}).get("speeds", {}) for one in timings]
     own = [found[cell.task] for found in rounds if cell.task in found and found[cell.task]["seed"] == cell.seed]
     if not own:
         return None

@@ -9,9 +9,11 @@ from pathlib import Path
 from rich.console import Console
 
 from plume.comparing.collect import collect
+from plume.comparing.entrants.entrant import Entrant
+from plume.comparing.entrants.lineup import entrants
 from plume.comparing.planning.again import cells_again, throw_away
-from plume.comparing.planning.entrants import Entrant, entrants
-from plume.comparing.planning.grid import Cell, grid
+from plume.comparing.planning.cells import Cell
+from plume.comparing.planning.grid import grid
 from plume.comparing.planning.plan import StudyPlan, make_plan
 from plume.comparing.planning.rehearsal import Look, Rehearsal, look_at_tasks, refuse_small_budget, rehearse_all
 from plume.comparing.results import Results, Status
@@ -35,6 +37,7 @@ class PreparedStudy:
     study: Study
     entrants: list[Entrant]
     cells: list[Cell]
+    anew: list[Cell]  # of them, what is there and shall be run again
     looks: list[Look]
     rehearsals: list[Rehearsal]
     plan: StudyPlan
@@ -42,23 +45,26 @@ class PreparedStudy:
 
 @dataclass(frozen=True, kw_only=True)
 class Compared:
+    """A study that was run, or as far as it came."""
+
     folder: Path
     results: Results
     stopped_by: str | None  # a signal's name, if one ended the study early; the results are then of what is there
 
 
-def prepare(study: Study, *, slots: int, quiet: bool = False) -> PreparedStudy:
+def prepare(study: Study, *, slots: int, again: Sequence[str] = (), quiet: bool = False) -> PreparedStudy:
     """Read every file, try every model on every task, and count: nothing is written, and what cannot work says so."""
     found = entrants(study)
+    cells = grid(study, found)
+    anew = cells_again(cells, again)
     console = Console(stderr=True, quiet=quiet)
     with console.status("reading the tasks …"):
         looks = look_at_tasks(study)
     with console.status("rehearsing a few steps of every model …"):
         rehearsals = rehearse_all(study, found, looks, slots=min(slots, runs_at_once(study.threads)))  # here, wherever cells are run
     refuse_small_budget(study.budget, rehearsals)
-    cells = grid(study, found)
     plan = make_plan(study, found, cells, looks, rehearsals, slots=slots)
-    return PreparedStudy(study=study, entrants=found, cells=cells, looks=looks, rehearsals=rehearsals, plan=plan)
+    return PreparedStudy(study=study, entrants=found, cells=cells, anew=anew, looks=looks, rehearsals=rehearsals, plan=plan)
 
 
 def compare(
@@ -74,11 +80,10 @@ def compare(
     """Run the study into `folder`, or go on with it there, with the runs `again` (MODEL:SEED) thrown away and made anew; None: `agree`, told the plan
     and the seconds that are left of it, would not."""
     check_folder(folder, study, resume=resume)
-    anew = cells_again(grid(study, entrants(study)), again)
     engine = engine or make_engine("local", threads=study.threads)
     clock = Clock(folder)
-    prepared = prepare(study, slots=engine.slots, quiet=quiet)
-    ended = read_states(folder, [cell for cell in prepared.cells if cell not in anew])
+    prepared = prepare(study, slots=engine.slots, again=again, quiet=quiet)
+    ended = read_states(folder, [cell for cell in prepared.cells if cell not in prepared.anew])
     with clock.stopped():
         agreed = agree(prepared, prepared.plan.left([key for key, state in ended.items() if state["status"] != Status.FAILED]))
     if not agreed:
@@ -86,7 +91,7 @@ def compare(
     with locked(folder):
         claim_folder(folder, study, slots=engine.slots)
         write_text(folder / STUDY_FILE, write_study_file(study, beside=folder))
-        throw_away(folder, anew)
+        throw_away(folder, prepared.anew)
         reasons = {(one.entrant, task): reason for one in prepared.rehearsals for task, reason in one.cannot.items()}
         mark_cannot(folder, prepared.cells, reasons)
         metrics = {look.name: look.task.metric for look in prepared.looks}
@@ -115,6 +120,7 @@ def finished(folder: Path) -> Results | None:
 
 
 def gather(folder: Path, study: Study, found: list[Entrant], cells: list[Cell], clock: Clock) -> Results:
+    """Everything read back from disk, and written to results.json."""
     clock.tick()
     results = collect(folder, study, found, cells, read_states(folder, cells), clock)
     results.save(folder)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -38,8 +38,9 @@ def standings(
 ) -> list[Standing]:
     """The best first; those that lack a task behind those that have all, as their quality is of other tasks."""
     found = [_standing(model, tasks, scores, pretraining, row_scores) for model in models if _tasks_of(model.name, tasks, row_scores)]
-    front = {one.model for one in found if one.complete and not any(_beats(other, one) for other in found if other.complete)}
-    marked = [replace(one, pareto=one.model in front) for one in found]
+    whole = [one for one in found if one.complete]
+    faster, sooner = _front(whole, lambda one: one.per_second), _front(whole, lambda one: -one.seconds)
+    marked = [replace(one, pareto=one.model in faster, making_pareto=one.model in sooner) for one in found]
     return sorted(marked, key=lambda one: (not one.complete, -one.quality))
 
 
@@ -71,19 +72,13 @@ def recommend(
     fastest = max(ranked[name].per_second for name in group)
     quick = [name for name in group if ranked[name].per_second >= _AS_FAST * fastest] if timed else [best]
     model = min(quick, key=lambda name: (name in controlling, -quality[name].mean))
-    # The better ones come last: of several word vectors the best is the control.
-    controls = {
-        one.control: one.name for one in sorted(models, key=lambda one: _quality_of(ranked, one)) if one.control and one.name in ranked
-    }
+    controls = _controls(models, ranked)
 
     def beats(control: Control) -> bool | None:
         other = controls.get(control)
-        if other is None or other == model:
-            return None if other is None else False
         if other in quality:
-            return _better(model, other, comparisons)
-        both = [task for task in over if other in tables[task]]  # it lacks some: what both have decides
-        return _better(model, other, compare_all("", _quality([model, other], both, tables))) if both else None
+            return other != model and _better(model, other, comparisons)
+        return None if other is None else _better_where_both_are(model, other, over, tables)
 
     return Recommendation(
         model=model,
@@ -96,8 +91,16 @@ def recommend(
     )
 
 
-def _quality_of(ranked: Mapping[str, Standing], model: ModelRecord) -> float:
-    return ranked[model.name].quality if model.name in ranked else 0.0
+def _controls(models: Sequence[ModelRecord], ranked: Mapping[str, Standing]) -> dict[Control, str]:
+    """Those that were scored. The better ones come last: of several word vectors the best is the control."""
+    scored = sorted((one for one in models if one.name in ranked), key=lambda one: ranked[one.name].quality)
+    return {one.control: one.name for one in scored if one.control}
+
+
+def _better_where_both_are(model: str, other: str, tasks: Sequence[str], tables: Tables) -> bool | None:
+    """The other lacks some of the tasks: those that both have decide."""
+    both = [task for task in tasks if other in tables[task]]
+    return _better(model, other, compare_all("", _quality([model, other], both, tables))) if both else None
 
 
 def _standing(
@@ -175,10 +178,14 @@ def _seeds(held: Iterable[Iterable[int]]) -> list[int]:
     return sorted(set.intersection(*map(set, held)))
 
 
-def _beats(one: Standing, other: Standing) -> bool:
-    """At least as good and as fast, and more so in one."""
-    here, there = (one.quality, one.per_second), (other.quality, other.per_second)
-    return here != there and all(mine >= theirs for mine, theirs in zip(here, there, strict=True))
+def _front(standings: Sequence[Standing], gain: Callable[[Standing], float]) -> set[str]:
+    """Those than which no other is at least as good and gains as much, and more so in one."""
+    at = {one.model: (one.quality, gain(one)) for one in standings}
+    return {
+        model
+        for model, here in at.items()
+        if not any(there != here and there[0] >= here[0] and there[1] >= here[1] for there in at.values())
+    }
 
 
 def _better(model: str, other: str, comparisons: Sequence[Comparison]) -> bool:

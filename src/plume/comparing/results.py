@@ -19,7 +19,19 @@ class Control(enum.StrEnum):
     STATIC = "static vectors"
 
 
+class Origin(enum.StrEnum):
+    """Where a model comes from."""
+
+    RECIPE = "pre-trained here"
+    DIRECTORY = "model directory"
+    HUGGING_FACE = "Hugging Face directory"
+    CONTINUED = "pre-training continued"
+    DERIVED = "derived"
+
+
 class Status(enum.StrEnum):
+    """How a cell stands."""
+
     DONE = "done"
     FAILED = "failed"  # it was tried; `reason` says what happened
     CANNOT = "cannot"  # it was not tried; `reason` says why it never could
@@ -57,6 +69,8 @@ class RecipeDifference:
 
 @dataclass(frozen=True, kw_only=True)
 class CurvePoint:
+    """A measurement while a model is pre-trained."""
+
     tokens: int
     seconds: float
     loss: float  # held out, of the objective that predicts tokens
@@ -79,11 +93,12 @@ class PretrainRecord:
     trivial: float | None = None  # the loss that needs no context
     curve: tuple[CurvePoint, ...] = ()
     stuck: bool = False  # in the end its loss is no better than what needs no context
+    slowed: bool = False  # at a budget of time: it saw clearly fewer tokens than the same model with another seed
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelRecord:
-    """A line of the study: a recipe at a size, or a control."""
+    """A line of the study: a recipe at a size, a model that was there, what was made of another, or a control."""
 
     name: str  # as the user wrote it: bert, or bert/mini
     family: str
@@ -97,6 +112,8 @@ class ModelRecord:
     flops_per_token: float = 0.0  # of training, forward and backward; 0: not counted (word vectors)
     disk: int = 0  # bytes of a model directory that predicts, without train/
     tokenizer: str = ""  # in words
+    origin: Origin = Origin.RECIPE
+    source: str = ""  # the directory, or the models, that it was made of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,6 +144,8 @@ class ScoreRecord:
 
 
 class Verdict(enum.StrEnum):
+    """Of a pair of models."""
+
     FIRST = "first is better"
     SECOND = "second is better"
     SAME = "cannot be told apart"
@@ -159,6 +178,7 @@ class Summary:
     high: float | None
     seeds: int
     best_group: bool  # not told apart from the best
+    curve: tuple[tuple[int, float], ...] = ()  # step, dev score: the mean over seeds, at the steps that all reached
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,10 +217,33 @@ class Standing:
     seconds: float  # to make it: pre-training and tuning, mean over seeds
     pareto: bool  # no other is both better and faster
     complete: bool  # it has a score on every task
+    making_pareto: bool = False  # no other is both better and quicker to make
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelUsage:
+    """What a model took: means over the seeds of its pre-training, and of its tunings and predictions over the tasks too."""
+
+    model: str
+    runs: int = 0  # pre-trainings that are done; the next six are theirs
+    steps: float = 0.0
+    tokens: float = 0.0
+    flops: float = 0.0
+    seconds: float = 0.0
+    tokens_per_second: float = 0.0
+    loss: float | None = None  # held out, at the end
+    stuck: bool = False  # all of them
+    tuning_seconds: float = 0.0  # for all tasks
+    peak_memory: int = 0  # bytes, of any run
+    per_second: float | None = None  # predictions; geometric mean over tasks, as are the next two
+    p50: float | None = None  # milliseconds for one example alone
+    p99: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recommendation:
+    """The model to ship, and what it is known to beat."""
+
     model: str
     alike: tuple[str, ...]  # others that cannot be told apart from the best by quality, of which none is clearly faster than this one
     best: str  # the highest mean quality
@@ -222,11 +265,14 @@ class Costs:
 
     @property
     def overhead(self) -> float:
+        """What no run used: reading, starting, waiting for each other."""
         return max(self.offered - self.pretraining - self.tuning - self.evaluating, 0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Results:
+    """All of a study, as results.json holds it and the report shows it."""
+
     title: str
     plume: str
     made: str  # date and time
@@ -253,9 +299,12 @@ class Results:
     standings: tuple[Standing, ...]
     recommendation: Recommendation | None
     costs: Costs
+    usage: tuple[ModelUsage, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
+        """Plain data."""
         return asdict(self) | {"costs": asdict(self.costs) | {"overhead": self.costs.overhead}}
 
     def save(self, folder: Path) -> None:
+        """As results.json."""
         write_json(folder / RESULTS, self.to_json())

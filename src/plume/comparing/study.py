@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from plume.comparing.entrants import naming
 from plume.comparing.guess import guess_kind
 from plume.core import catalog
 from plume.core.errors import PlumeError, suggest
@@ -19,6 +20,7 @@ from plume.core.part import Part
 from plume.train.budget import Budget
 from plume.tuning.options import check_numbers
 
+_TRAIN = "train"  # in a model directory: what its run needs to go on, which is no part of the model
 EMBEDDED = "data"  # in the directory of a study on what plume brings: its corpus and tasks
 TUNE_OPTIONS = {"epochs": float, "batch": int, "rate": float, "length": int, "patience": int, "budget": str}
 
@@ -46,9 +48,11 @@ class StudyTask(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class Study(Part):
+    """Entrants, tasks, budget and seeds, as study.json and study.toml hold them."""
+
     corpus: tuple[str, ...]
     tasks: tuple[StudyTask, ...]
-    recipes: tuple[str, ...]
+    recipes: tuple[str, ...]  # the entrants, as `comparing/entrants/naming.py` reads them
     budget: Budget
     seeds: int = 3
     size: str = "tiny"  # of recipes that are named without one
@@ -71,24 +75,30 @@ class Study(Part):
         for what, names in (("task", [task.name for task in self.tasks]), ("recipe", list(self.recipes))):
             if twice := next((name for name in names if names.count(name) > 1), None):
                 raise PlumeError(f"The {what} '{twice}' is there twice: name each once.")
-        for task in self.tasks:
-            for path in (task.scored, task.dev):
-                if path is not None and (corpus := _holds(self.corpus, path)):
-                    raise PlumeError(f"{path}, on which '{task.name}' is measured, is part of the corpus {corpus}: take it out of there.")
+        self._refuse_measured_in_corpus()
         if self.seeds < 1 or self.threads < 1:
             raise PlumeError(f"A study needs at least one seed and one thread, not {self.seeds} and {self.threads}.")
         if self.budget.unit == "steps":
             raise PlumeError("A step of one family is not a step of another: give a budget of time, tokens or FLOPs.")
         check_numbers(tune_options(self.tune))
 
+    def _refuse_measured_in_corpus(self) -> None:
+        for task in self.tasks:
+            for path in (task.scored, task.dev):
+                if path is not None and (corpus := _holds(self.corpus, path)):
+                    raise PlumeError(f"{path}, on which '{task.name}' is measured, is part of the corpus {corpus}: take it out of there.")
+
     def task(self, name: str) -> StudyTask:
+        """By its name."""
         return next(task for task in self.tasks if task.name == name)
 
     def fingerprint(self) -> dict[str, str]:
         """What the files hold: a study goes on only with what it began with."""
-        own = [one for one in self.recipes if is_recipe_file(one)]
-        paths = [*self.corpus, *own, *(path for task in self.tasks for path in (task.train, task.scored, task.dev) if path)]
-        return {path: _digest(Path(path)) for path in paths}
+        named = [path for one in self.recipes if (path := naming.path_in(one)) is not None]
+        models = [path for path in named if not naming.is_recipe_file(path.name)]
+        files = [*self.corpus, *(str(path) for path in named if path not in models)]
+        files += [path for task in self.tasks for path in (task.train, task.scored, task.dev) if path]
+        return {path: _digest(Path(path)) for path in files} | {str(path): _digest(path, beside=_TRAIN) for path in models}
 
 
 def _holds(corpus: Sequence[str], path: str | Path) -> str | None:
@@ -103,14 +113,13 @@ def refuse_within(study: Study, folder: Path) -> None:
         raise PlumeError(f"{folder} lies within the corpus {corpus}, which would grow by what the study writes: choose another --out.")
 
 
-def is_recipe_file(name: str) -> bool:
-    return Path(name).suffix in (".py", ".json")
-
-
-def _digest(path: Path) -> str:
+def _digest(path: Path, *, beside: str | None = None) -> str:
+    """Of a file, or of all in a folder; `beside` a part of it that does not count."""
     if not path.exists():
         raise PlumeError(f"{path} is gone, which the study reads: put it back (a study stays where it was begun, and so do its files).")
     files = sorted(one for one in path.rglob("*") if one.is_file()) if path.is_dir() else [path]
+    if beside is not None:
+        files = [one for one in files if one.relative_to(path).parts[0] != beside]
     digest = hashlib.sha256()
     for file in files:
         with open(file, "rb") as opened:
@@ -174,6 +183,7 @@ def make_study(
     budget: str | Budget,
     **others: Any,
 ) -> Study:
+    """A study from what a user writes, on the command line, in a file or in Python."""
     for path in corpus:
         if not Path(path).exists():
             raise PlumeError(f"There is no corpus at {path}.")
@@ -183,7 +193,7 @@ def make_study(
     return Study(
         corpus=tuple(os.path.abspath(path) for path in corpus),
         tasks=tuple(tasks),
-        recipes=tuple(os.path.abspath(one) if is_recipe_file(one) else one.strip() for one in recipes),
+        recipes=tuple(map(naming.absolute, recipes)),
         budget=budget if isinstance(budget, Budget) else Budget.parse(budget),
         **_typed({"threads": cores()} | others),
     )

@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from plume.comparing.study import TUNE_OPTIONS, Study, StudyTask, is_recipe_file, make_study, make_task
+from plume.comparing.entrants import naming
+from plume.comparing.study import TUNE_OPTIONS, Study, StudyTask, make_study, make_task
 from plume.core.errors import PlumeError, suggest
 
 _WORDS = {"title": str, "corpus_note": str, "budget": str, "size": str, "tokenizer": str, "static": str}
@@ -34,7 +35,7 @@ def read_study_file(path: Path, **given: Any) -> Study:
 
     made: dict[str, Any] = {name: data[name] for name in (*_WORDS, *_NUMBERS) if name in data}
     made["corpus"] = [beside(one) for one in _strings(data, "corpus", path)]
-    made["recipes"] = [beside(one) if is_recipe_file(one) else one for one in _strings(data, "recipes", path)]
+    made["recipes"] = [naming.absolute(one, beside=path.parent) for one in _strings(data, "recipes", path)]
     made["overrides"] = _strings(data, "set", path)
     made["tune"] = [f"{name}={value}" for name, value in data.get("tune", {}).items()]
     made["tasks"] = [_task(name, table, path, beside) for name, table in data.get("tasks", {}).items()]
@@ -86,7 +87,7 @@ def write_study_file(study: Study, *, beside: Path) -> str:
     lines += [
         f"corpus = {_list(map(relative, study.corpus))}",
         *([f"corpus_note = {_text(study.corpus_note)}"] if study.corpus_note else []),
-        f"recipes = {_list(relative(one) if is_recipe_file(one) else one for one in study.recipes)}",
+        f"recipes = {_list(naming.relative(one, beside=beside) for one in study.recipes)}",
         f"size = {_text(study.size)}",
         f"budget = {_text(study.budget.text)}",
         f"seeds = {study.seeds}",

@@ -10,6 +10,8 @@ from plume.report.tables import Table
 
 @dataclass(frozen=True)
 class Paragraph:
+    """Running text."""
+
     text: str
     class_: str = ""
     strong: str = ""  # a word of it to stand out, where it first occurs
@@ -17,6 +19,8 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Bullets:
+    """Sentences, one below the other."""
+
     items: tuple[str, ...]
 
 
@@ -31,12 +35,16 @@ class Figure:
 
 @dataclass(frozen=True, kw_only=True)
 class Code:
+    """Something to copy, under a label."""
+
     text: str
     label: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fact:
+    """One number with its name and a word about it."""
+
     name: str
     value: str
     note: str = ""
@@ -51,6 +59,8 @@ class Facts:
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerGroup:
+    """An answer, and all models that gave it."""
+
     text: str
     right: bool
     models: tuple[str, ...]
@@ -83,6 +93,8 @@ Block = Paragraph | Bullets | Figure | Code | Facts | ExampleBlock | Fold | Tabl
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
+    """A heading with what stands below it."""
+
     anchor: str
     title: str
     blocks: tuple[Block, ...] = ()

@@ -27,6 +27,7 @@ def _cell(cell: ScoreRecord, metric: str) -> list[object]:
 
 
 def models_csv(study: StudyLookup) -> str:
+    """A row for each model, with what it is, how good, and what it took."""
     header = (
         ["model", "family", "size", "control", "recommended", "quality", "low", "high", "complete", "pareto", "per_second", "seconds"]
         + ["parameters", "flops_per_token", "disk", "tokens", "tokens_per_second", "peak_memory", "tokenizer", "parent", "paper", "title"]
@@ -37,13 +38,14 @@ def models_csv(study: StudyLookup) -> str:
 
 def _model(study: StudyLookup, name: str) -> list[object]:
     model, standing, chosen = study.models[name], study.standings.get(name), study.results.recommendation
+    usage = study.usage(name)
     row: list[object] = [name, model.family, model.size, model.control.value if model.control else ""]
     row.append(chosen is not None and chosen.model == name)
     if standing:
         row += [standing.quality, standing.low, standing.high, standing.complete, standing.pareto, standing.per_second, standing.seconds]
     else:
         row += [None] * 7
-    row += [model.parameters, model.flops_per_token, model.disk, study.tokens(name), study.tokens_per_second(name), study.peak_memory(name)]
+    row += [model.parameters, model.flops_per_token, model.disk, usage.tokens, usage.tokens_per_second, usage.peak_memory]
     row += [model.tokenizer, model.parent, model.paper, model.title]
     for task in study.tasks:
         summary = study.summary(name, task)

@@ -23,6 +23,7 @@ def points(value: float | None, best: float = 1.0, *, digits: int = 1) -> str:
 
 
 def in_points(value: float, best: float = 1.0) -> float:
+    """Of 100, whatever the highest score is."""
     return value * 100 if best == 1 else value
 
 
@@ -81,6 +82,7 @@ def rate(value: float) -> str:
 
 
 def milliseconds(value: float | None) -> str:
+    """With as many digits as one can use."""
     if value is None or not math.isfinite(value):
         return NONE
     return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2f}"
@@ -111,10 +113,12 @@ def share(value: float) -> str:
 
 
 def probability(value: float) -> str:
+    """A p value."""
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def task_points(value: float | None, task: TaskRecord) -> str:
+    """A score of this task, of 100."""
     return points(value, task.best)
 
 

@@ -30,6 +30,7 @@ def element(name: str, /, *children: Child, **attributes: str | float | None) ->
 
 
 def joined(*children: Child) -> Markup:
+    """One after the other, plain strings escaped."""
     return Markup("".join(child if isinstance(child, Markup) else html.escape(child) for child in children if child is not None))
 
 

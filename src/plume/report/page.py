@@ -25,10 +25,12 @@ _ORDER = (recommendation, overall, leaderboards, cost, curves, disagreements, pr
 
 
 def sections(study: StudyLookup) -> list[Section]:
+    """All of them, in the order of the page."""
     return [make(study) for make in _ORDER]
 
 
 def page(study: StudyLookup) -> str:
+    """As one HTML file that needs nothing else."""
     words, results = study.words, study.results
     made = sections(study)
     head = element(
@@ -51,6 +53,7 @@ def page(study: StudyLookup) -> str:
 
 
 def markdown(study: StudyLookup) -> str:
+    """As Markdown."""
     parts = [f"# {plain(study.results.title)}\n", plain(lede(study)) + "\n"]
     parts += [section_markdown(section) for section in sections(study)]
     return "\n".join(parts)

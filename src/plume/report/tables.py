@@ -10,6 +10,8 @@ from plume.report.markup import Child, Markup, element, joined
 
 @dataclass(frozen=True, kw_only=True)
 class TableColumn:
+    """A heading, and how the cells below it are set."""
+
     heading: str
     number: bool = False  # to the right, in figures of one width
     wraps: bool = False  # long text, that may break
@@ -18,6 +20,8 @@ class TableColumn:
 
 @dataclass(frozen=True)
 class TableCell:
+    """A text, and how it is set."""
+
     text: str
     quiet: str = ""  # a margin, in a lighter voice after the text
     sort: float | None = None
@@ -37,6 +41,8 @@ class Group:
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
+    """A caption, columns, and rows in groups."""
+
     caption: str
     columns: tuple[TableColumn, ...]
     groups: tuple[Group, ...]
@@ -45,10 +51,12 @@ class Table:
 
     @property
     def rows(self) -> list[tuple[TableCell, ...]]:
+        """Of all groups."""
         return [row for group in self.groups for row in group.rows]
 
 
 def rows_of(rows: Sequence[tuple[TableCell, ...]]) -> tuple[Group, ...]:
+    """One group, without a heading."""
     return (Group(rows=tuple(rows)),)
 
 
@@ -91,6 +99,7 @@ def _cell(cell: TableCell, column: TableColumn, name: str) -> Markup:
 
 
 def content(cell: TableCell) -> Markup:
+    """A cell as HTML, without the cell around it."""
     inner: Child = cell.text
     if cell.spoken:
         inner = element("span", cell.text, role="img", aria_label=cell.spoken, title=cell.spoken)

@@ -10,6 +10,7 @@ from plume.report.tables import table_html
 
 
 def section_html(section: Section, level: int = 2) -> Markup:
+    """The section with its heading, and those within it."""
     return element(
         "section",
         element(f"h{level}", section.title),
@@ -21,6 +22,7 @@ def section_html(section: Section, level: int = 2) -> Markup:
 
 
 def contents_html(sections: Sequence[Section], label: str) -> Markup:
+    """Links to the sections."""
     return element("nav", _entries(sections), aria_label=label, class_="contents")
 
 
@@ -33,6 +35,7 @@ def _entries(sections: Sequence[Section]) -> Markup:
 
 
 def block_html(block: Block) -> Markup:
+    """One block."""
     match block:
         case Paragraph():
             before, word, after = block.text.partition(block.strong) if block.strong else (block.text, "", "")

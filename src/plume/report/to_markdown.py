@@ -7,6 +7,7 @@ from plume.report.tables import plain, table_markdown
 
 
 def section_markdown(section: Section, level: int = 2) -> str:
+    """The section with its heading, and those within it."""
     parts = [f"{'#' * level} {plain(section.title)}\n"]
     parts += [block_markdown(block, level) for block in section.blocks]
     parts += [section_markdown(inner, level + 1) for inner in section.sections]
@@ -14,6 +15,7 @@ def section_markdown(section: Section, level: int = 2) -> str:
 
 
 def block_markdown(block: Block, level: int = 2) -> str:
+    """One block; a chart is left out."""
     match block:
         case Paragraph():
             text, word = plain(block.text), plain(block.strong)

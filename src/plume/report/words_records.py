@@ -3,6 +3,11 @@
 WORDS: dict[str, tuple[str, str]] = {
     "control_scratch": ("no pre-training", "不预训练"),
     "control_static": ("static vectors", "静态词向量"),
+    "origin_recipe": ("pre-trained here", "在此预训练"),
+    "origin_directory": ("model directory", "模型目录"),
+    "origin_hugging_face": ("Hugging Face directory", "Hugging Face 目录"),
+    "origin_continued": ("pre-training continued", "继续预训练"),
+    "origin_derived": ("derived", "由其他模型得来"),
     "machine_processor": ("processor", "处理器"),
     "machine_cores": ("cores", "核数"),
     "machine_threads": ("threads of each run", "每次运行的线程数"),

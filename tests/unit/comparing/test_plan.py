@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from plume.comparing.planning.entrants import entrants
+from plume.comparing.entrants.lineup import entrants
 from plume.comparing.planning.grid import grid
 from plume.comparing.planning.plan import make_plan
 from plume.comparing.planning.rehearsal import Look, Rehearsal, refuse_small_budget

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from plume.comparing.planning.again import cells_again, throw_away
-from plume.comparing.planning.grid import Cell, CellKind
+from plume.comparing.planning.cells import Cell, CellKind
 from plume.comparing.results import Status
 from plume.comparing.running.engine import State
 from plume.comparing.running.run import Clock, GridProgress, _ready, locked, mark_cannot, read_states, run_cells
@@ -23,7 +23,8 @@ def cells() -> list[Cell]:
         found.append(Cell(kind=CellKind.PRETRAIN, entrant=name, folder_name=name, seed=0))
     for name in ("a", "b"):
         found += [
-            Cell(kind=CellKind.TUNE, entrant=name, folder_name=name, seed=0, task=task, needs=f"pretrain-{name}-0") for task in ("x", "y")
+            Cell(kind=CellKind.TUNE, entrant=name, folder_name=name, seed=0, task=task, needs=(f"pretrain-{name}-0",))
+            for task in ("x", "y")
         ]
     return found
 

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from plume.comparing.entrants.lineup import entrants
+from plume.comparing.entrants.pretrained import SCRATCH
 from plume.comparing.measuring.records import parent_of
-from plume.comparing.planning.entrants import SCRATCH, entrants
-from plume.comparing.planning.grid import CellKind, grid
+from plume.comparing.planning.cells import CellKind
+from plume.comparing.planning.grid import grid
 from plume.comparing.results import Control
 from plume.comparing.study import Study, Tokenizing, make_study, make_task, parse_task, refuse_within
 from plume.comparing.study_file import read_study_file, write_study_file
@@ -169,8 +171,8 @@ def test_runs_are_interleaved(files: Path) -> None:
     assert sorted(order[0]) == sorted(order[1]) and order[0][0] != order[1][0]  # no model is always the first
     assert [cell.key for cell in cells if cell.kind is CellKind.PRETRAIN and cell.entrant == SCRATCH] == ["pretrain-scratch-0"]
     keys = [cell.key for cell in cells]
-    assert len(set(keys)) == len(keys) and all(keys.index(cell.needs) < keys.index(cell.key) for cell in cells if cell.needs)
-    assert next(cell for cell in cells if cell.key == "tune-scratch-1-ner").needs == "pretrain-scratch-0"
+    assert len(set(keys)) == len(keys) and all(keys.index(key) < keys.index(cell.key) for cell in cells for key in cell.needs)
+    assert next(cell for cell in cells if cell.key == "tune-scratch-1-ner").needs == ("pretrain-scratch-0",)
     assert not any(cell.kind is CellKind.PROBE and cell.entrant == SCRATCH for cell in cells)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from plume.comparing.results import Comparison, Control, RecipeDifference, Recommendation, Results, ScoreRecord, Status, Verdict
+from plume.comparing.usage import with_usage
 from plume.report import write_report
 from plume.report.words import ALL
 
@@ -51,7 +52,7 @@ class Reader(HTMLParser):
 
 def read(results: Results, folder: Path, language: str = "en") -> Reader:
     reader = Reader()
-    reader.feed(write_report(results, folder, language=language).read_text(encoding="utf-8"))
+    reader.feed(write_report(with_usage(results), folder, language=language).read_text(encoding="utf-8"))
     reader.close()
     assert reader.open == []
     return reader

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import plume.report
-from plume.comparing.results import Control, Status, Verdict
+from plume.comparing.results import Control, Origin, Status, Verdict
 from plume.core.errors import PlumeError
 from plume.report.words import ALL, Wording
 from plume.report.words_charts import WORDS as CHARTS
@@ -45,13 +45,13 @@ def test_a_key_stands_in_one_place() -> None:
 def test_every_text_is_used() -> None:
     folder = Path(plume.report.__file__).parent
     code = "\n".join(path.read_text() for path in folder.rglob("*.py") if not path.name.startswith("words_"))
-    made = r"kind_|machine_|measuring_|status_|verdict_|control_(scratch|static)|paid_|(speed|making)_(title|axis)"
+    made = r"kind_|machine_|origin_|measuring_|status_|verdict_|control_(scratch|static)|paid_|(speed|making)_(title|axis)"
     unused = [key for key in ALL if f'"{key.removesuffix("_one")}"' not in code and not re.match(made, key)]
     assert unused == []
 
 
-@pytest.mark.parametrize("kind", [Control, Status, Verdict])
-def test_every_word_of_the_records_is_there(kind: type[Control | Status | Verdict]) -> None:
+@pytest.mark.parametrize("kind", [Control, Origin, Status, Verdict])
+def test_every_word_of_the_records_is_there(kind: type[Control | Origin | Status | Verdict]) -> None:
     for member in kind:
         assert Wording("en").of(member) == member.value
         assert Wording("zh").of(member) != member.value

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from plume.comparing.entrants.entrant import Entrant
+from plume.comparing.entrants.lineup import overrides_for
 from plume.comparing.measuring.sizes import disk, parameters
-from plume.comparing.planning.entrants import Entrant, overrides_for
-from plume.comparing.planning.grid import Cell, CellKind
-from plume.comparing.results import CurvePoint, ModelRecord, PredictionSpeed, PretrainRecord, RecipeDifference, ScoreRecord, Status
+from plume.comparing.planning.cells import Cell, CellKind
+from plume.comparing.results import CurvePoint, ModelRecord, Origin, PredictionSpeed, PretrainRecord, RecipeDifference, ScoreRecord, Status
 from plume.comparing.study import Study
 from plume.core.files import read_json
 from plume.core.part import describe, differences
@@ -26,13 +27,16 @@ _TOLD = ("name", "title", "paper", "size")  # differences that say nothing of th
 
 
 def model_record(folder: Path, study: Study, entrant: Entrant, cells: Sequence[Cell], states: Mapping[str, dict[str, Any]]) -> ModelRecord:
+    """An entrant with what is known of it, as far as its cells are done."""
     own = [cell for cell in cells if cell.entrant == entrant.name]
-    made = [cell for cell in own if cell.kind is CellKind.PRETRAIN and _done(states.get(cell.key))]
+    made = [cell for cell in own if cell.kind.makes and _done(states.get(cell.key))]
     tuned = [cell for cell in own if cell.kind is CellKind.TUNE and _done(states.get(cell.key))]
-    outcomes = [] if entrant.from_scratch else [_outcome(folder / cell.folder) for cell in made]
+    trained = [cell for cell in made if cell.kind is CellKind.PRETRAIN and not entrant.from_scratch]
+    outcomes = [_outcome(folder / cell.folder) for cell in trained]
     spent = outcomes[0]["spent"] if outcomes else {}
     recipe = entrant.declared
-    parent, changes = parent_of(recipe, study)
+    parent, changes = parent_of(recipe, study) if entrant.origin is Origin.RECIPE else ("", ())
+    there = made or not entrant.cells(0)
     return ModelRecord(
         name=entrant.name,
         family=recipe.name,
@@ -42,10 +46,12 @@ def model_record(folder: Path, study: Study, entrant: Entrant, cells: Sequence[C
         control=entrant.control,
         parent=parent,
         differences=changes,
-        parameters=parameters(folder / made[0].folder) if made else 0,
+        parameters=parameters(entrant.directory(folder, made[0].seed if made else 0)) if there else 0,
         flops_per_token=spent["flops"] / spent["tokens"] if spent.get("flops") and spent.get("tokens") else 0.0,
         disk=disk(folder / tuned[0].folder) if tuned else 0,
         tokenizer=describe(recipe.tokenizer) if isinstance(recipe, Recipe) else "words",
+        origin=entrant.origin,
+        source=entrant.source,
     )
 
 
@@ -73,9 +79,13 @@ def _outcome(folder: Path) -> dict[str, Any]:
 
 
 def pretrain_record(folder: Path, cell: Cell, state: Mapping[str, Any] | None) -> PretrainRecord:
+    """A run that made a model directory; of one that did not train, what it took."""
     if state is None or not _done(state):
         status, reason = (Status.WAITING, "") if state is None else (Status(state["status"]), state["reason"])
         return PretrainRecord(model=cell.entrant, seed=cell.seed, status=status, reason=reason)
+    if cell.kind is not CellKind.PRETRAIN:
+        took = state["seconds"]["pretraining"]
+        return PretrainRecord(model=cell.entrant, seed=cell.seed, status=Status.DONE, seconds=took, peak_memory=state["peak_memory"])
     outcome = _outcome(folder / cell.folder)
     spent, trivial = outcome["spent"], outcome["trivial"]
     objective = next((name for name in trivial if name in outcome["held_out"]), "")
@@ -106,6 +116,7 @@ def _curve(folder: Path, objective: str) -> tuple[CurvePoint, ...]:
 
 
 def score_record(folder: Path, cell: Cell, state: Mapping[str, Any] | None, metric: str, speed: PredictionSpeed | None) -> ScoreRecord:
+    """A tuning run with its scores."""
     if state is None or not _done(state):
         status, reason = (Status.WAITING, "") if state is None else (Status(state["status"]), state["reason"])
         return ScoreRecord(model=cell.entrant, task=cell.task, seed=cell.seed, status=status, reason=reason)

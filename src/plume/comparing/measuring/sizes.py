@@ -73,6 +73,7 @@ def machine() -> dict[str, str]:
 
 
 def versions() -> dict[str, str]:
+    """Of plume, Python and what the numbers depend on."""
     return {"plume": __version__, "python": platform.python_version()} | {name: version(name) for name in _PACKAGES}
 
 

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from plume.comparing.planning.entrants import Entrant
-from plume.comparing.planning.grid import Cell, CellKind
-from plume.comparing.running.work import model_folder, word_threads
-from plume.comparing.study import Study, is_recipe_file
-
-
-def shown(path: str | Path) -> str:
-    """As one would type it from where the study was run; what lies elsewhere keeps its whole path."""
-    near = os.path.relpath(path)
-    return os.path.abspath(path) if near.startswith(os.path.join(os.pardir, os.pardir)) else near
+from plume.comparing.planning.cells import Cell
+from plume.comparing.shown import shown
+from plume.comparing.study import Study
 
 
 def _again(folder: Path) -> str:
@@ -25,28 +17,26 @@ def _again(folder: Path) -> str:
 
 
 def study_command(folder: Path) -> str:
+    """That runs all of it again."""
     return shlex.join(["plume", "compare", shown(folder / "study.toml"), "--out", _again(folder)])
 
 
-def cell_command(folder: Path, study: Study, entrants: Sequence[Entrant], cell: Cell) -> str:
-    entrant = next(one for one in entrants if one.name == cell.entrant)
+def cell_command(folder: Path, study: Study, cell: Cell) -> str:
+    """That runs this cell again, beside the study."""
+    entrant = cell.line
+    assert entrant is not None, "cells of a grid know their entrant"
     made = str(Path(_again(folder)) / cell.folder)
-    out = ["--seed", str(cell.seed), "--out", made]
-    if cell.kind is CellKind.PRETRAIN:
-        words = ["plume", "pretrain", shown(entrant.recipe) if is_recipe_file(entrant.recipe) else entrant.recipe]
-        words += [word for path in study.corpus for word in ("--corpus", shown(path))]
-        words += ["--budget", entrant.budget] if entrant.budget else []
-        words += [word for one in entrant.overrides for word in ("--set", one)]
-        words += ["--threads", str(word_threads(study))] if entrant.static else []
-        return _with_threads(study, words + out)
+    out = ["--out", made]
+    if cell.kind.makes:
+        return _with_threads(study, entrant.command(study, folder, cell) + out)
     task = study.task(cell.task)
-    words = ["plume", "tune", shown(folder / model_folder(entrant, cell.seed)), "--task", task.kind, "--train", shown(task.train)]
+    words = ["plume", "tune", shown(entrant.directory(folder, cell.seed)), "--task", task.kind, "--train", shown(task.train)]
     words += ["--dev", shown(task.dev)] if task.dev else []
     words += [word for column in task.text for word in ("--text", column)]
     words += ["--label", task.label] if task.label else []
     words += [f"--{assignment}" for assignment in study.tune]
     words += ["--from-scratch"] if entrant.from_scratch else []
-    tuned = _with_threads(study, words + out)
+    tuned = _with_threads(study, [*words, "--seed", str(cell.seed), *out])
     return f"{tuned} && {shlex.join(['plume', 'eval', made, '--data', shown(task.scored)])}"
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
-from plume.comparing.planning.entrants import Entrant
-from plume.comparing.planning.grid import Cell, CellKind
+from plume.comparing.entrants.entrant import Entrant
+from plume.comparing.planning.cells import Cell, CellKind
 from plume.comparing.planning.rehearsal import Look, Rehearsal
 from plume.comparing.study import Study, tune_options
 from plume.train.budget import Budget
@@ -15,9 +15,11 @@ from plume.tuning.settings import epochs_for
 ASK_ABOVE = 3600.0  # seconds
 _WORDS_PER_SECOND = 100_000.0  # of word vectors, on a thread; rather too few
 _SPEED_UNKNOWN = 20_000.0  # tokens a second, where nothing was rehearsed
+_FLOPS_PER_SECOND = 3e10  # of a thread; rather too few. A token takes six for each parameter, forward and backward (arXiv:2001.08361 §2.1)
 _CHARACTERS_PER_TOKEN = 3.0  # likewise
-_FIXED = {CellKind.PRETRAIN: 2.0, CellKind.TUNE: 3.0, CellKind.PROBE: 5.0, CellKind.SPEED: 5.0}  # reading, measuring, saving, timing
-_COPIES = {CellKind.PRETRAIN: 3, CellKind.TUNE: 4}  # weights and two moments; and the best weights
+# Reading, measuring, saving, timing.
+_FIXED = {CellKind.PRETRAIN: 2.0, CellKind.DERIVE: 2.0, CellKind.TUNE: 3.0, CellKind.PROBE: 5.0, CellKind.SPEED: 5.0}
+_COPIES = {CellKind.PRETRAIN: 3, CellKind.DERIVE: 1, CellKind.TUNE: 4}  # weights and two moments; and the best weights
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +37,8 @@ class Planned:
 
 @dataclass(frozen=True, kw_only=True)
 class StudyPlan:
+    """What the whole study will take."""
+
     lines: tuple[Planned, ...]
     cells: int
     seconds: dict[str, float]  # by cell key, expected
@@ -51,30 +55,31 @@ class StudyPlan:
 
     @property
     def disk(self) -> int:
+        """Bytes, of all that it leaves."""
         return sum(line.disk for line in self.lines)
 
 
 def make_plan(
     study: Study, entrants: Sequence[Entrant], cells: Sequence[Cell], looks: Sequence[Look], rehearsals: Sequence[Rehearsal], *, slots: int
 ) -> StudyPlan:
+    """From what the rehearsals took, and what there is to run."""
     rehearsed = {one.entrant: one for one in rehearsals}
     sizes = {look.name: look for look in looks}
     seconds: dict[str, float] = {}
     for cell in cells:
-        found = rehearsed[cell.entrant]
+        found = rehearsed.get(cell.entrant, Rehearsal(entrant=cell.entrant))  # what an entrant is made of need not be one itself
         if "" in found.cannot or (cell.kind is CellKind.TUNE and cell.task in found.cannot):
             continue
-        entrant = next(one for one in entrants if one.name == cell.entrant)
-        seconds[cell.key] = _FIXED[cell.kind] + _expected(study, entrant, cell, found, sizes)
+        seconds[cell.key] = _FIXED[cell.kind] + _expected(study, cell, found, sizes)
     lines = [_line(one, rehearsed[one.name], cells, seconds) for one in entrants]
     return StudyPlan(lines=tuple(lines), cells=len(seconds), seconds=seconds, slots=slots)
 
 
-def _expected(study: Study, entrant: Entrant, cell: Cell, found: Rehearsal, sizes: dict[str, Look]) -> float:
-    if cell.kind in (CellKind.PROBE, CellKind.SPEED):
-        return 0.0
+def _expected(study: Study, cell: Cell, found: Rehearsal, sizes: dict[str, Look]) -> float:
     if cell.kind is CellKind.PRETRAIN:
-        return _pretraining(study.budget, entrant, found)
+        return 0.0 if cell.line is not None and cell.line.from_scratch else _pretraining(study.budget, found)
+    if cell.kind is not CellKind.TUNE:
+        return 0.0
     look, options = sizes[cell.task], tune_options(study.tune)
     if (budget := options.get("budget")) is not None and Budget.parse(budget).unit == "seconds":
         return Budget.parse(budget).amount
@@ -84,9 +89,7 @@ def _expected(study: Study, entrant: Entrant, cell: Cell, found: Rehearsal, size
     return tokens * (look.train * epochs + look.scored * 4) / _speed(found)
 
 
-def _pretraining(budget: Budget, entrant: Entrant, found: Rehearsal) -> float:
-    if entrant.from_scratch:
-        return 0.0
+def _pretraining(budget: Budget, found: Rehearsal) -> float:
     if budget.unit == "seconds":
         return budget.amount
     if found.step is None:
@@ -95,7 +98,10 @@ def _pretraining(budget: Budget, entrant: Entrant, found: Rehearsal) -> float:
 
 
 def _speed(found: Rehearsal) -> float:
-    return found.step.tokens / max(found.step.seconds, 1e-9) if found.step else _SPEED_UNKNOWN
+    """Tokens a second; of a network of which no step was timed, by its size."""
+    if found.step is not None:
+        return found.step.tokens / max(found.step.seconds, 1e-9)
+    return min(_SPEED_UNKNOWN, _FLOPS_PER_SECOND / (6 * found.parameters)) if found.parameters else _SPEED_UNKNOWN
 
 
 def _line(entrant: Entrant, found: Rehearsal, cells: Sequence[Cell], seconds: dict[str, float]) -> Planned:

@@ -19,8 +19,10 @@ from pathlib import Path
 
 import torch
 
+from plume.comparing.entrants.entrant import Entrant
+from plume.comparing.entrants.few_steps import PAIRS, SAMPLE
 from plume.comparing.measuring.sizes import parameters, peak_memory
-from plume.comparing.planning.entrants import Entrant
+from plume.comparing.planning.cells import CellKind
 from plume.comparing.rows.scored import scored_examples
 from plume.comparing.running.forks import fork_server, hidden_main
 from plume.comparing.study import Study
@@ -29,12 +31,8 @@ from plume.core.files import write_text
 from plume.data.corpus import Corpus, CorpusKind
 from plume.model.recipe import Recipe
 from plume.readers.example import Example
-from plume.static.recipe import StaticRecipe
-from plume.train import word_vectors
 from plume.train.budget import Budget, Spent
 from plume.train.metrics import read_metrics
-from plume.train.pretrain import start
-from plume.train.settings import make_settings, make_word_settings
 from plume.tuning.adapting.adaptation import Adaptation
 from plume.tuning.adapting.bodies import read_model
 from plume.tuning.declared import Declared
@@ -44,17 +42,17 @@ from plume.tuning.tuned import TunedModel, assemble, coder_for, reading_order
 from plume.tuning.writing.by_text import approach
 from plume.tuning.writing.written import WrittenTask
 
-_STEPS = 3  # the first warms up
 _DOCUMENTS, _CHARACTERS = 300, 300_000  # of the corpus; enough for every layout to make some rows
 _EXAMPLES = 8  # of each task
-_SAMPLE, _PAIRS = "sample.jsonl", "pairs.jsonl"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rehearsal:
+    """What an entrant showed: what it cannot do, and what a step of it takes."""
+
     entrant: str
     cannot: dict[str, str] = field(default_factory=dict)  # by task, "" its pre-training: why
-    step: Spent | None = None  # what one step costs; None: word vectors
+    step: Spent | None = None  # what one step costs; None: word vectors, and what is not pre-trained here
     parameters: int = 0
     memory: int = 0  # bytes, at the peak
     tokens: dict[str, float] = field(default_factory=dict)  # of a training example, on average, by task
@@ -88,10 +86,10 @@ def look_at_tasks(study: Study) -> list[Look]:
 def rehearse_all(study: Study, entrants: Sequence[Entrant], looks: Sequence[Look], *, slots: int) -> list[Rehearsal]:
     """Each in a process of its own, so that its peak of memory is its own; as many at a time as cells will be."""
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(slots) as pool:
-        write_text(Path(scratch) / _SAMPLE, _sample(study, CorpusKind.TEXT))
+        write_text(Path(scratch) / SAMPLE, _sample(study, CorpusKind.TEXT))
         if any(isinstance(one.declared, Recipe) and one.declared.corpus is CorpusKind.PAIRS for one in entrants):
             with contextlib.suppress(PlumeError):  # there are none: the entrant's own rehearsal says so
-                write_text(Path(scratch) / _PAIRS, _sample(study, CorpusKind.PAIRS))
+                write_text(Path(scratch) / PAIRS, _sample(study, CorpusKind.PAIRS))
         return list(pool.map(lambda one: _apart(study, one, looks, Path(scratch)), entrants))
 
 
@@ -127,31 +125,19 @@ def rehearse(study: Study, entrant: Entrant, looks: Sequence[Look], scratch: Pat
     """In a process of its own."""
     torch.set_num_threads(study.threads)
     os.environ["PLUME_CACHE"] = str(scratch / "cache")  # the sample is not read again
-    recipe = entrant.declared
-    if not isinstance(recipe, Recipe):
-        _compile(recipe, scratch, scratch / entrant.folder)
-        cannot = {look.name: "word vectors cannot write a text" for look in looks if isinstance(look.task, WrittenTask)}
-        return Rehearsal(entrant=entrant.name, cannot=cannot)
-    folder = scratch / entrant.folder
     try:
-        Corpus(list(study.corpus), kind=recipe.corpus).require_trainable()
-        sample = scratch / (_PAIRS if recipe.corpus is CorpusKind.PAIRS else _SAMPLE)
-        settings = make_settings(recipe, corpus=[sample], budget=f"{_STEPS}steps", log_every=1, measurements=1, save_every="1d")
-        start(settings, folder, quiet=True)
+        folder = entrant.rehearsed(study, scratch, scratch / entrant.folder)
+        if entrant.static:
+            cannot = {look.name: "word vectors cannot write a text" for look in looks if isinstance(look.task, WrittenTask)}
+            return Rehearsal(entrant=entrant.name, cannot=cannot)
+        cannot = {look.name: reason for look in looks if (reason := _try(folder, look))}
+        trained = any(cell.kind is CellKind.PRETRAIN for cell in entrant.cells(0)[-1:])
+        return Rehearsal(
+            entrant=entrant.name, cannot=cannot, step=_step(folder) if trained else None, parameters=parameters(folder),
+            memory=peak_memory(), tokens=_tokens(folder, looks),
+        )  # fmt: skip
     except PlumeError as error:
         return Rehearsal(entrant=entrant.name, cannot={"": str(error)})
-    cannot = {look.name: reason for look in looks if (reason := _try(folder, look))}
-    return Rehearsal(
-        entrant=entrant.name, cannot=cannot, step=_step(folder), parameters=parameters(folder), memory=peak_memory(),
-        tokens=_tokens(folder, looks),
-    )  # fmt: skip
-
-
-def _compile(recipe: StaticRecipe, scratch: Path, folder: Path) -> None:
-    """Word vectors are made by loops that are compiled when they first run on a machine, which no budget shall pay for."""
-    with contextlib.suppress(PlumeError):  # the sample may be too small for it
-        settings = make_word_settings(recipe, corpus=[scratch / _SAMPLE], budget="1tokens", threads=1)
-        word_vectors.start(settings, folder, quiet=True)
 
 
 def _step(folder: Path) -> Spent:

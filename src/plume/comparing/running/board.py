@@ -11,14 +11,17 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from plume.comparing.planning.entrants import Entrant
-from plume.comparing.planning.grid import Cell, CellKind
+from plume.comparing.entrants.entrant import Entrant
+from plume.comparing.planning.cells import Cell, CellKind
 from plume.comparing.planning.plan import StudyPlan
 from plume.comparing.results import Status
 from plume.comparing.running.run import GridProgress
 from plume.comparing.study import Study
 from plume.train.progress import duration
 
+_DOING = {
+    CellKind.PRETRAIN: "pre-training", CellKind.DERIVE: "deriving", CellKind.TUNE: "tuning", CellKind.PROBE: "probing", CellKind.SPEED: "timing"
+}  # fmt: skip
 _MARKS = {Status.FAILED: "failed", Status.CANNOT: "cannot"}
 
 
@@ -42,6 +45,7 @@ class Board:
             self._live.stop()
 
     def show(self, progress: GridProgress) -> None:
+        """After every change."""
         now = time.monotonic()
         self._began = {cell.key: self._began.get(cell.key, now) for cell in progress.running}
         if self._live:
@@ -62,7 +66,7 @@ class Board:
             table.add_column(f"{task.name} ({self._metrics[task.name]})", justify="right")
         for one in self._entrants:
             own = [cell for cell in progress.cells if cell.entrant == one.name]
-            cells = [self._shown([cell for cell in own if cell.kind is CellKind.PRETRAIN], progress)]
+            cells = [self._shown([cell for cell in own if cell.kind.makes], progress)]
             cells += [self._shown([cell for cell in own if cell.task == task.name], progress) for task in self._study.tasks]
             table.add_row(one.name, *cells)
         return table
@@ -92,8 +96,7 @@ class Board:
 
 
 def _named(cell: Cell) -> str:
-    words = {CellKind.PRETRAIN: "pre-training", CellKind.TUNE: "tuning", CellKind.PROBE: "probing", CellKind.SPEED: "timing"}
-    return f"{words[cell.kind]} {cell.entrant}{f' on {cell.task}' if cell.task else ''}, seed {cell.seed}"
+    return f"{_DOING[cell.kind]} {cell.entrant}{f' on {cell.task}' if cell.task else ''}, seed {cell.seed}"
 
 
 def _said(cell: Cell, state: dict[str, Any], metrics: dict[str, str]) -> str:

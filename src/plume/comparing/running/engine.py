@@ -11,7 +11,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, Protocol
 
-from plume.comparing.planning.grid import Cell
+from plume.comparing.planning.cells import Cell
 from plume.comparing.running.forks import fork_server, hidden_main
 
 State = dict[str, Any] | None
@@ -23,12 +23,14 @@ class Engine(Protocol):
 
     slots: int  # cells at a time
 
-    def submit(self, folder: Path, cell: Cell) -> Future[State]: ...
+    def submit(self, folder: Path, cell: Cell) -> Future[State]:
+        """Run the cell of the study in `folder`."""
 
     def stop(self) -> None:
         """Tell running cells, once, to save themselves and end."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Wait for what runs, and take no more."""
 
 
 class Local:
@@ -42,6 +44,7 @@ class Local:
         self._stopping = False
 
     def submit(self, folder: Path, cell: Cell) -> Future[State]:
+        """Wait for a free slot, then start a process."""
         return self._pool.submit(self._run, folder, cell)
 
     def _run(self, folder: Path, cell: Cell) -> None:
@@ -60,11 +63,13 @@ class Local:
             raise ChildProcessError(_ended(process.exitcode))
 
     def stop(self) -> None:
+        """Tell running cells, once, to save themselves and end."""
         self._stopping = True
         for process in tuple(self._running):
             process.terminate()  # SIGTERM: the run saves itself and ends
 
     def close(self) -> None:
+        """Wait for what runs; what has not begun is dropped."""
         self._pool.shutdown(wait=True, cancel_futures=True)
 
 

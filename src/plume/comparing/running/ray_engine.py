@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
-from plume.comparing.planning.grid import Cell
+from plume.comparing.planning.cells import Cell
 from plume.comparing.running.engine import State
 from plume.core.errors import PlumeError
 
@@ -48,6 +48,7 @@ class Ray:
             raise _nobody(address, str(error)) from None
 
     def submit(self, folder: Path, cell: Cell) -> Future[State]:
+        """Hand the cell to Ray."""
         reference = self._remote.remote(str(folder.absolute()), cell)
         future: Future[State] = reference.future()
         self._running[future] = reference
@@ -60,6 +61,7 @@ class Ray:
                 self._ray.cancel(reference, force=False)
 
     def close(self) -> None:
+        """Leave the cluster."""
         self._ray.shutdown()
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from plume.comparing.measuring.sizes import machine, versions
-from plume.comparing.planning.grid import Cell, CellKind
+from plume.comparing.planning.cells import Cell, CellKind
 from plume.comparing.results import Status
 from plume.comparing.running.engine import Engine, State
 from plume.comparing.running.work import STUDY, read_study
@@ -78,6 +78,7 @@ def claim_folder(folder: Path, study: Study, *, slots: int) -> None:
 
 
 def check_files(folder: Path, study: Study) -> None:
+    """They must hold what they held when the study was begun."""
     known = read_json(folder / _FILES, "it should say what the study's files held")
     for path, digest in study.fingerprint().items():
         if known.get(path) != digest:
@@ -141,17 +142,18 @@ def _to_keep(cells: Sequence[Cell], states: dict[str, dict[str, Any]]) -> dict[s
 def _ready(cells: Sequence[Cell], states: dict[str, Any], running: dict[Future[State], Cell], slots: int) -> list[Cell]:
     busy = {cell.key for cell in running.values()}
     waiting = (cell for cell in cells if cell.key not in states and cell.key not in busy)
-    ready = [cell for cell in waiting if not cell.needs or states.get(cell.needs, {}).get("status") == Status.DONE]
+    ready = [cell for cell in waiting if all(states.get(key, {}).get("status") == Status.DONE for key in cell.needs)]
     if together := [cell for cell in ready if not cell.alone]:
         return together[: max(slots - len(running), 0)]
     return [] if running else ready[:1]
 
 
 def _skip_orphans(folder: Path, cells: Sequence[Cell], states: dict[str, Any]) -> None:
-    """What stands on a run that failed cannot be done either."""
+    """What needs a run that failed cannot be done either."""
     for cell in cells:
-        before = states.get(cell.needs)
-        if cell.key not in states and before is not None and before["status"] != Status.DONE:
+        ended = [states[key] for key in cell.needs if key in states]
+        before = next((state for state in ended if state["status"] != Status.DONE), None)
+        if cell.key not in states and before is not None:
             states[cell.key] = {"status": before["status"], "reason": before["reason"]}
             write_json(cell.state(folder), states[cell.key])
 
@@ -198,6 +200,7 @@ class Clock:
         self._last += time.monotonic() - began
 
     def tick(self, slots: int = 1) -> None:
+        """Count the time since the last one, in which there was room for so many runs."""
         now = time.monotonic()
         passed, self._last = now - self._last, now
         self.seconds += passed

@@ -19,20 +19,18 @@ from typing import Any
 import torch
 from threadpoolctl import threadpool_limits
 
+from plume.comparing.entrants.entrant import Entrant
+from plume.comparing.entrants.pretrained import can_go_on
 from plume.comparing.measuring.probes import probe
 from plume.comparing.measuring.sizes import peak_memory
 from plume.comparing.measuring.speed import measure_speed
-from plume.comparing.planning.entrants import Entrant, entrants
-from plume.comparing.planning.grid import Cell, CellKind
+from plume.comparing.planning.cells import Cell, CellKind
 from plume.comparing.results import Status
 from plume.comparing.rows.scored import scored_examples
 from plume.comparing.study import Study, tune_options
 from plume.core.errors import PlumeError
 from plume.core.files import read_json, write_json, write_text
 from plume.core.part import part_from_json
-from plume.train import runs
-from plume.train.checkpoint import checkpoints
-from plume.train.settings import RUN
 from plume.tuning.options import start_from_options
 from plume.tuning.tune import resume as resume_tuning
 from plume.tuning.tuned import TunedModel
@@ -47,6 +45,7 @@ class Interrupted(Exception):
 
 
 def read_study(folder: Path) -> Study:
+    """The study that lies there."""
     study = part_from_json(read_json(folder / STUDY, "it should hold what the study compares"))
     if not isinstance(study, Study):
         raise PlumeError(f"{folder / STUDY} holds no study.")
@@ -57,10 +56,11 @@ def run_cell(folder: Path, cell: Cell) -> dict[str, Any] | None:
     """Do it, and leave the state behind; an error becomes a failed cell with its reason. None: it was interrupted."""
     before = cell.state(folder).with_suffix(_BEFORE)  # the time of sittings that were interrupted
     seconds: dict[str, float] = read_json(before, "what a cell has taken so far") if before.exists() else {}
-    work = {CellKind.PRETRAIN: _pretrain, CellKind.TUNE: _tune, CellKind.PROBE: _probe, CellKind.SPEED: _speed}[cell.kind]
+    work = _make if cell.kind.makes else {CellKind.TUNE: _tune, CellKind.PROBE: _probe, CellKind.SPEED: _speed}[cell.kind]
+    entrant = cell.line
+    assert entrant is not None, "cells of a grid know their entrant"
     try:
         study = read_study(folder)
-        entrant = next(one for one in entrants(study) if one.name == cell.entrant)
         with _threads(study.threads):
             found = work(folder, study, entrant, cell, seconds)
         state = {"status": Status.DONE.value} | found
@@ -96,38 +96,25 @@ def _timed(seconds: dict[str, float], what: str) -> Iterator[None]:
         seconds[what] = seconds.get(what, 0.0) + time.perf_counter() - began
 
 
-def _pretrain(folder: Path, study: Study, entrant: Entrant, cell: Cell, seconds: dict[str, float]) -> dict[str, Any]:
-    out = folder / cell.folder
+def _make(folder: Path, study: Study, entrant: Entrant, cell: Cell, seconds: dict[str, float]) -> dict[str, Any]:
+    """The model directory, by pre-training or from others: either is time that was spent before any task was known."""
     with _timed(seconds, "pretraining"):
-        if _can_go_on(out):
-            stopped = runs.go_on(out, budget=None, quiet=True)
-        else:
-            shutil.rmtree(out, ignore_errors=True)
-            own: dict[str, Any] = {"threads": word_threads(study)} if entrant.static else {}
-            stopped = runs.start(
-                entrant.recipe, corpus=study.corpus, out=out, budget=entrant.budget, overrides=entrant.overrides, seed=cell.seed,
-                quiet=True, **own,
-            )  # fmt: skip
+        stopped = entrant.make(study, folder, cell)
     if stopped:
         raise Interrupted
     return {}
 
 
-def word_threads(study: Study) -> int:
-    """Threads share the arrays of word vectors without locks: only one gives the same numbers twice, which a budget of time never does."""
-    return study.threads if study.budget.unit == "seconds" else 1
-
-
 def _tune(folder: Path, study: Study, entrant: Entrant, cell: Cell, seconds: dict[str, float]) -> dict[str, Any]:
     out, task = folder / cell.folder, study.task(cell.task)
     with _timed(seconds, "tuning"):
-        if _can_go_on(out):
+        if can_go_on(out):
             made = resume_tuning(out, quiet=True)
         else:
             shutil.rmtree(out, ignore_errors=True)
             made = start_from_options(
-                folder / model_folder(entrant, cell.seed), task=task.kind, train=task.train, dev=task.dev, out=out, text=task.text,
-                label=task.label, seed=cell.seed, from_scratch=entrant.from_scratch or None, quiet=True, **tune_options(study.tune),
+                entrant.directory(folder, cell.seed), task=task.kind, train=task.train, dev=task.dev, out=out, text=task.text,
+                label=task.label, seed=cell.seed, quiet=True, **tune_options(study.tune), **entrant.tuning(),
             )  # fmt: skip
     if made.outcome.stopped_by:
         raise Interrupted
@@ -144,7 +131,7 @@ def _probe(folder: Path, study: Study, entrant: Entrant, cell: Cell, seconds: di
     with _timed(seconds, "evaluating"):
         for task in study.tasks:
             ready, examples, _ = scored_examples(task)
-            if one := probe(folder / model_folder(entrant, cell.seed), ready.task, ready.train, examples, name=entrant.name):
+            if one := probe(entrant.directory(folder, cell.seed), ready.task, ready.train, examples, name=entrant.name):
                 found.append(asdict(one) | {"task": task.name})
     return {"probes": found}
 
@@ -164,11 +151,3 @@ def _speed(folder: Path, study: Study, entrant: Entrant, cell: Cell, seconds: di
 
 def _is_done(state: Path) -> bool:
     return state.exists() and read_json(state, "the state of a cell")["status"] == Status.DONE
-
-
-def model_folder(entrant: Entrant, seed: int) -> Path:
-    return Path("models") / entrant.folder / str(0 if entrant.from_scratch else seed)
-
-
-def _can_go_on(out: Path) -> bool:
-    return (out / RUN).exists() and bool(checkpoints(out))

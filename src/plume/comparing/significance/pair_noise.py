@@ -28,6 +28,7 @@ class PairNoise:
 
     @property
     def variance(self) -> float:
+        """Of rows and seeds together."""
         return max(self.rows + self.seeds, self.least)
 
     def quantile(self, level: float) -> float:

@@ -28,6 +28,7 @@ class Resampled:
 
     @property
     def mean(self) -> float:
+        """Over seeds."""
         return float(self.scores.mean())
 
 

@@ -17,6 +17,8 @@ _STILL = 1e-18  # no variance but rounding
 
 @dataclass(frozen=True, kw_only=True)
 class Spread:
+    """How much one model moves from seed to seed, and how well that is known."""
+
     variance: float  # of one run's score
     freedom: int  # degrees, by its own runs: one less than they are
     others: float  # what the other models add to them

@@ -27,6 +27,7 @@ class DotRow:
 
 
 def dot_plot(rows: Sequence[DotRow], *, width: int, title: str, about: str, axis: str) -> Markup:
+    """A row a model: its mean, the interval and every seed."""
     room = 120 if width == NARROW else 190
     left = min(max(text_width(row.label) for row in rows), room) + 16
     low, high = _reach(rows)

@@ -21,6 +21,7 @@ class Shape(enum.StrEnum):
 
 
 def svg(*children: Child, width: float, height: float, title: str, about: str, class_: str = "chart") -> Markup:
+    """A chart, with a title and a description for those who listen."""
     return element(
         "svg",
         element("title", title),
@@ -33,18 +34,22 @@ def svg(*children: Child, width: float, height: float, title: str, about: str, c
 
 
 def text(x: float, y: float, content: str, *, anchor: str = "start", class_: str | None = None) -> Markup:
+    """A word at its baseline."""
     return element("text", content, x=round(x, 1), y=round(y, 1), text_anchor=None if anchor == "start" else anchor, class_=class_)
 
 
 def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
+    """From one point to another."""
     return element("line", x1=round(x1, 1), y1=round(y1, 1), x2=round(x2, 1), y2=round(y2, 1), class_=class_)
 
 
 def polyline(points: Sequence[tuple[float, float]], class_: str) -> Markup:
+    """Through all points."""
     return element("polyline", points=" ".join(f"{x:.1f},{y:.1f}" for x, y in points), class_=class_)
 
 
 def mark(x: float, y: float, shape: Shape, *, filled: bool, radius: float = 4.5) -> Markup:
+    """The sign of a model or a control, filled or hollow."""
     class_ = "mark filled" if filled else "mark hollow"
     if shape is Shape.CONTROL:
         side = 1.8 * radius
@@ -77,6 +82,7 @@ def clipped(content: str, width: float, size: float = SIZE) -> str:
 
 
 def x_axis(scale: LinearScale, top: float, bottom: float, label: str, *, most: int) -> Markup:
+    """Ticks, grid and name below a chart."""
     parts: list[Child] = []
     for value in scale.ticks(most):
         parts += [
@@ -88,6 +94,7 @@ def x_axis(scale: LinearScale, top: float, bottom: float, label: str, *, most: i
 
 
 def y_axis(scale: LinearScale, left: float, right: float, *, most: int) -> Markup:
+    """Ticks and grid beside it."""
     parts: list[Child] = []
     for value in scale.ticks(most):
         parts += [

@@ -17,6 +17,7 @@ def _key(*items: Markup) -> Markup:
 
 
 def leaderboard_key(words: Wording, *, several: bool) -> Markup:
+    """Of the leaderboards."""
     items = [
         _item(mark(11, 10, Shape.MODEL, filled=True), words("key_best_group")),
         _item(mark(11, 10, Shape.MODEL, filled=False), words("key_not_best")),
@@ -29,6 +30,7 @@ def leaderboard_key(words: Wording, *, several: bool) -> Markup:
 
 
 def cost_key(words: Wording) -> Markup:
+    """Of quality against cost."""
     return _key(
         _item(joined(polyline([(1, 4), (11, 4), (11, 16), (21, 16)], "front")), words("key_front")),
         _item(mark(11, 10, Shape.MODEL, filled=True), words("key_on_front")),
@@ -39,6 +41,7 @@ def cost_key(words: Wording) -> Markup:
 
 
 def loss_key(words: Wording, *, several: bool) -> Markup:
+    """Of the losses while pre-training."""
     items = [_item(line(1, 10, 21, 10, "main"), words("key_first_seed" if several else "key_loss"))]
     if several:
         items.append(_item(line(1, 10, 21, 10, "thin dash1"), words("key_other_seeds")))
@@ -46,8 +49,10 @@ def loss_key(words: Wording, *, several: bool) -> Markup:
 
 
 def tuning_key(words: Wording) -> Markup:
+    """Of the dev scores while tuning."""
     return _key(_item(line(1, 10, 21, 10, "main"), words("key_this_model")), _item(line(1, 10, 21, 10, "other"), words("key_other_models")))
 
 
 def probe_key(words: Wording) -> Markup:
+    """Of the probes."""
     return _key(_item(line(1, 10, 21, 10, "main"), words("key_probe")), _item(line(1, 10, 21, 10, "level"), words("key_majority")))

@@ -9,19 +9,25 @@ from plume.report.charts.drawing import SIZE, text_width
 
 
 class Box(NamedTuple):
+    """A rectangle; y grows downwards."""
+
     left: float
     top: float
     right: float
     bottom: float
 
     def meets(self, other: Box) -> bool:
+        """Do they overlap?"""
         return self.left < other.right and other.left < self.right and self.top < other.bottom and other.top < self.bottom
 
     def within(self, other: Box) -> bool:
+        """Does it lie inside the other?"""
         return self.left >= other.left and self.right <= other.right and self.top >= other.top and self.bottom <= other.bottom
 
 
 class Label(NamedTuple):
+    """Where a name is written."""
+
     x: float
     y: float  # its baseline
     anchor: str  # which end of the text is at x

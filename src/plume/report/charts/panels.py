@@ -17,6 +17,8 @@ Line = Sequence[tuple[float, float]]
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
+    """One of several little charts."""
+
     name: str
     about: str
     lines: tuple[Line, ...]  # thin, if there is more than one
@@ -38,6 +40,7 @@ class PanelFrame:
 
 
 def panels(drawn: Sequence[Panel], frame: PanelFrame) -> Markup:
+    """All of them, beside and below each other."""
     return element("div", *(_panel(panel, frame) for panel in drawn), class_="panels")
 
 

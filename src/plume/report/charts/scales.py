@@ -23,6 +23,7 @@ class LinearScale:
         return self.start + (self.end - self.start) * (value - self.low) / ((self.high - self.low) or 1)
 
     def inside(self, value: float) -> bool:
+        """Is the value on the scale?"""
         return self.low <= value <= self.high
 
     def ticks(self, most: int) -> list[float]:

@@ -16,6 +16,8 @@ _TOP, _LEFT, _BOTTOM = 26, 42, 44
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
+    """A model in the chart."""
+
     name: str
     cost: float  # across; > 0
     quality: float  # upwards, in points
@@ -25,6 +27,7 @@ class Point:
 
 
 def scatter(points: Sequence[Point], *, width: int, title: str, about: str, across: str, upwards: str, more_is_better: bool) -> Markup:
+    """The chart: a point a model, the front as a stair."""
     height = 380 if width == NARROW else 400
     low, high = min(point.cost for point in points), max(point.cost for point in points)
     room = max((high / low) ** 0.12, 1.25)

@@ -9,6 +9,7 @@ from plume.report.tables import Table, TableCell, TableColumn, rows_of
 
 
 def again(study: StudyLookup) -> Section:
+    """The section on how it was run, and how to run it again."""
     words, results = study.words, study.results
     blocks: list[Block] = [
         Paragraph(words("again_intro", seeds=", ".join(map(str, results.seeds)))),

@@ -8,11 +8,12 @@ from plume.report.charts.drawing import for_desk_and_phone
 from plume.report.charts.keys import cost_key
 from plume.report.charts.scatter import Point, scatter
 from plume.report.formats import NONE, count, duration, in_points, points, rate
-from plume.report.lookup import StudyLookup, mean
+from plume.report.lookup import StudyLookup
 from plume.report.tables import Table, TableCell, TableColumn, rows_of
 
 
 def cost(study: StudyLookup) -> Section:
+    """The section on quality against speed and against the time to make a model."""
     words = study.words
     quick = [standing for standing in study.results.standings if standing.complete and standing.per_second > 0]
     made = [standing for standing in study.results.standings if standing.complete and standing.seconds > 0]
@@ -51,17 +52,9 @@ def _speed_figure(study: StudyLookup, standings: list[Standing]) -> Figure:
 
 
 def _making_figure(study: StudyLookup, standings: list[Standing]) -> Figure:
-    drawn = [_point(study, standing, standing.seconds, _unbeaten(standing, standings)) for standing in standings]
+    drawn = [_point(study, standing, standing.seconds, standing.making_pareto) for standing in standings]
     about = "; ".join(f"{each.model} {points(each.quality)}, {duration(each.seconds)}" for each in standings)
     return _figure(study, drawn, "making", about, more_is_better=False)
-
-
-def _unbeaten(one: Standing, standings: list[Standing]) -> bool:
-    """No other is both better and quicker to make."""
-    return not any(
-        other.quality >= one.quality and other.seconds <= one.seconds and (other.quality, other.seconds) != (one.quality, one.seconds)
-        for other in standings
-    )
 
 
 def _figure(study: StudyLookup, drawn: list[Point], kind: str, about: str, *, more_is_better: bool) -> Figure:
@@ -91,17 +84,15 @@ def _table(study: StudyLookup) -> Table:
 
 
 def _row(study: StudyLookup, model: ModelRecord) -> tuple[TableCell, ...]:
-    runs = study.runs(model.name)
-    tuned = [mean([cell.seconds for cell in study.done(model.name, task)]) for task in study.tasks if study.done(model.name, task)]
-    flops, steps, seconds = mean([run.flops for run in runs]), mean([run.steps for run in runs]), mean([run.seconds for run in runs])
-    standing = study.standings.get(model.name)
+    usage, standing = study.usage(model.name), study.standings.get(model.name)
+    tuned = any(study.done(model.name, task) for task in study.tasks)
     return (
         TableCell(model.name, quiet=study.words.of(model.control)),
         TableCell(count(model.flops_per_token), sort=model.flops_per_token),
-        TableCell(count(flops), sort=flops),
-        TableCell(f"{steps:,.0f}" if runs else NONE, sort=steps),
-        TableCell(duration(seconds) if runs else NONE, sort=seconds),
-        TableCell(duration(sum(tuned)) if tuned else NONE, sort=sum(tuned)),
+        TableCell(count(usage.flops), sort=usage.flops),
+        TableCell(f"{usage.steps:,.0f}" if usage.runs else NONE, sort=usage.steps),
+        TableCell(duration(usage.seconds) if usage.runs else NONE, sort=usage.seconds),
+        TableCell(duration(usage.tuning_seconds) if tuned else NONE, sort=usage.tuning_seconds),
         TableCell(duration(standing.seconds) if standing else NONE, sort=standing.seconds if standing else None),
         TableCell(model.tokenizer or NONE),
     )

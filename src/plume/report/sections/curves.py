@@ -7,11 +7,12 @@ from plume.report.blocks import Block, Figure, Fold, Paragraph, Section
 from plume.report.charts.keys import loss_key, tuning_key
 from plume.report.charts.panels import Line, Panel, PanelFrame, panels
 from plume.report.charts.scales import spread
-from plume.report.formats import in_points, points
-from plume.report.lookup import StudyLookup, mean
+from plume.report.formats import NONE, in_points, points
+from plume.report.lookup import StudyLookup
 
 
 def curves(study: StudyLookup) -> Section:
+    """The section on how the models learned."""
     words = study.words
     return Section(anchor="curves", title=words("curves"), sections=(_losses(study), _tuning(study)))
 
@@ -37,13 +38,13 @@ def _by_tokens(study: StudyLookup) -> bool:
 
 def _loss_panel(study: StudyLookup, runs: list[PretrainRecord]) -> Panel:
     words, first = study.words, runs[0]
-    end = mean([run.curve[-1].loss for run in runs])
+    end = study.usage(first.model).loss
     lines = [tuple((float(point.tokens) if _by_tokens(study) else point.seconds, point.loss) for point in run.curve) for run in runs]
     trivial = f"{first.trivial:.2f}" if first.trivial is not None else "–"
     return Panel(
         name=first.model,
-        note=f"{end:.2f} {first.objective}",
-        about=words("loss_about", model=first.model, objective=first.objective, end=f"{end:.3f}", trivial=trivial),
+        note=f"{NONE if end is None else f'{end:.2f}'} {first.objective}",
+        about=words("loss_about", model=first.model, objective=first.objective, end=NONE if end is None else f"{end:.3f}", trivial=trivial),
         main=lines[0],
         lines=tuple(lines[1:]),
         level=first.trivial,
@@ -65,8 +66,11 @@ def _tuning(study: StudyLookup) -> Section:
 
 def _tuning_figure(study: StudyLookup, task: TaskRecord) -> Figure | None:
     words = study.words
-    means = {summary.model: _mean_curve(study, task, summary.model) for summary in study.leaderboard(task.name)}
-    means = {model: curve for model, curve in means.items() if curve}
+    means: dict[str, Line] = {
+        summary.model: [(float(step), in_points(score, task.best)) for step, score in summary.curve]
+        for summary in study.leaderboard(task.name)
+        if summary.curve
+    }
     if not means:
         return None
     drawn = [_tuning_panel(study, model, means) for model in means]
@@ -76,15 +80,6 @@ def _tuning_figure(study: StudyLookup, task: TaskRecord) -> Figure | None:
         y=spread([value for curve in means.values() for _, value in curve], around=0.06, least=0.5),
     )
     return Figure(drawing=panels(drawn, frame), caption=words("tuning_caption", task=task.name), key=tuning_key(words))
-
-
-def _mean_curve(study: StudyLookup, task: TaskRecord, model: str) -> Line:
-    """The mean over seeds, at the steps that all of them reached."""
-    by_seed = [dict(cell.curve) for cell in study.done(model, task.name) if cell.curve]
-    if not by_seed:
-        return ()
-    steps = sorted(set.intersection(*(set(curve) for curve in by_seed))) or sorted(by_seed[0])
-    return [(float(step), in_points(mean([curve[step] for curve in by_seed if step in curve]), task.best)) for step in steps]
 
 
 def _tuning_panel(study: StudyLookup, model: str, means: dict[str, Line]) -> Panel:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from plume.comparing.results import ModelRecord
+from plume.comparing.results import ModelRecord, Origin
 from plume.report.blocks import Block, Fold, Paragraph, Section
 from plume.report.formats import NONE
 from plume.report.lookup import StudyLookup
@@ -12,6 +12,7 @@ from plume.report.tables import Table, TableCell, TableColumn, rows_of
 
 
 def differences(study: StudyLookup) -> Section:
+    """The section on what the models are."""
     words = study.words
     blocks: list[Block] = [Paragraph(words("differences_intro")), _recipes(study)]
     blocks += [_fold(study, model) for model in study.results.models if model.differences]
@@ -34,12 +35,19 @@ def _recipes(study: StudyLookup) -> Table:
 def _row(study: StudyLookup, model: ModelRecord) -> tuple[TableCell, ...]:
     return (
         TableCell(model.name, quiet=study.words.of(model.control)),
-        TableCell(model.title or NONE),
+        TableCell(model.title or NONE, quiet=_origin(study, model)),
         TableCell(model.size or NONE),
         TableCell(model.parent or NONE),
         TableCell(str(len(model.differences)) if model.parent else NONE),
         TableCell(model.paper or NONE, link=paper_link(model.paper)),
     )
+
+
+def _origin(study: StudyLookup, model: ModelRecord) -> str:
+    """Of what was not pre-trained here from nothing: where it comes from."""
+    if model.origin is Origin.RECIPE:
+        return ""
+    return study.words("with_note", name=study.words.of(model.origin), note=model.source)
 
 
 def paper_link(paper: str) -> str:

@@ -10,6 +10,7 @@ _LONGEST = 700  # characters of a text; all of it is in results.json
 
 
 def disagreements(study: StudyLookup) -> Section:
+    """The section of examples on which the models are divided."""
     words = study.words
     folds = [_task(study, task) for task in study.results.tasks]
     shown = tuple(fold for fold in folds if fold)

@@ -18,6 +18,7 @@ _TAGS = ("B-", "I-", "E-", "S-", "M-")
 
 
 def leaderboards(study: StudyLookup) -> Section:
+    """The section with a leaderboard a task."""
     words = study.words
     inner = tuple(_task(study, task, number) for number, task in enumerate(study.results.tasks, start=1))
     return Section(anchor="tasks", title=words("leaderboards"), blocks=(Paragraph(words("leaderboards_intro")),), sections=inner)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from plume.comparing.results import ModelRecord, Status
 from plume.report.blocks import Block, Paragraph, Section
 from plume.report.formats import NONE, count, margin, milliseconds, points, rate, size, task_points
-from plume.report.lookup import StudyLookup, geometric
+from plume.report.lookup import StudyLookup
 from plume.report.tables import Group, Table, TableCell, TableColumn
 
 
 def overall(study: StudyLookup) -> Section:
+    """The section with all models over all tasks."""
     words = study.words
     blocks: list[Block] = [Paragraph(words.count("overall_intro", len(study.results.seeds))), overall_table(study)]
     notes = [words("overall_note")]
@@ -19,6 +20,7 @@ def overall(study: StudyLookup) -> Section:
 
 
 def overall_table(study: StudyLookup) -> Table:
+    """A row a model: quality, scores, what it costs."""
     words = study.words
     groups = [Group(rows=tuple(_row(study, model) for model in study.recipes()))]
     controls = tuple(_row(study, model) for model in study.controls())
@@ -68,22 +70,20 @@ def _why_not(study: StudyLookup, model: str, task: str) -> str:
 
 
 def plus_minus(half: str) -> str:
+    """Half of an interval, to stand after a score."""
     return f"± {half}" if half else ""
 
 
 def _costs(study: StudyLookup, model: ModelRecord) -> tuple[TableCell, ...]:
-    standing, speeds = study.standings.get(model.name), study.speeds(model.name)
-    tokens, training = study.tokens(model.name), study.tokens_per_second(model.name)
-    predicted = standing.per_second if standing else geometric([speed.per_second for speed in speeds]) or 0.0
-    p50, p99 = study.latency(model.name)
-    memory = study.peak_memory(model.name)
+    standing, usage = study.standings.get(model.name), study.usage(model.name)
+    predicted = standing.per_second if standing else usage.per_second or 0.0
     return (
         TableCell(count(model.parameters), sort=model.parameters),
         TableCell(size(model.disk), sort=model.disk),
-        TableCell(count(tokens), sort=tokens),
-        TableCell(count(training), sort=training),
+        TableCell(count(usage.tokens), sort=usage.tokens),
+        TableCell(count(usage.tokens_per_second), sort=usage.tokens_per_second),
         TableCell(rate(predicted), sort=predicted),
-        TableCell(milliseconds(p50), sort=p50),
-        TableCell(milliseconds(p99), sort=p99),
-        TableCell(size(memory), sort=memory),
+        TableCell(milliseconds(usage.p50), sort=usage.p50),
+        TableCell(milliseconds(usage.p99), sort=usage.p99),
+        TableCell(size(usage.peak_memory), sort=usage.peak_memory),
     )

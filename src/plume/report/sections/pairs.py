@@ -143,6 +143,7 @@ def _sign(study: StudyLookup, task: TaskRecord, pairs: dict[tuple[str, str], Com
 
 
 def pairs_table(study: StudyLookup, task: TaskRecord) -> Table:
+    """A row a pair: difference, interval, p value, verdict."""
     words, pairs = study.words, _by_pair(study, task)
     names = [summary.model for summary in study.leaderboard(task.name)]
     rows = []

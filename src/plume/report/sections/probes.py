@@ -13,6 +13,7 @@ from plume.report.tables import Table, TableCell, TableColumn, rows_of
 
 
 def probes(study: StudyLookup) -> Section:
+    """The section on what each layer knows."""
     words = study.words
     inner = tuple(made for number, task in enumerate(study.results.tasks, start=1) if (made := _task(study, task, number)))
     intro = Paragraph(words("probes_intro") if inner else words("no_probes"))

@@ -10,6 +10,7 @@ from plume.report.tables import Table, TableCell, TableColumn, rows_of
 
 
 def problems(study: StudyLookup) -> Section:
+    """The section of runs without a result."""
     words = study.words
     found = _found(study)
     blocks = (Paragraph(words("problems_intro")), _table(study, found)) if found else (Paragraph(words("no_problems")),)

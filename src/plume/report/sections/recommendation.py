@@ -9,6 +9,7 @@ from plume.report.lookup import StudyLookup
 
 
 def recommendation(study: StudyLookup) -> Section:
+    """The section that says which model to ship."""
     words, chosen = study.words, study.results.recommendation
     blocks: list[Block] = [Paragraph(verdict(study), "verdict", strong=chosen.model if chosen else "")]
     if chosen is not None and chosen.model in study.standings:
@@ -18,6 +19,7 @@ def recommendation(study: StudyLookup) -> Section:
 
 
 def verdict(study: StudyLookup) -> str:
+    """The recommendation in two sentences."""
     chosen = study.results.recommendation
     if chosen is None or chosen.model not in study.standings:
         return study.words("no_recommendation")
@@ -46,6 +48,7 @@ def _which(study: StudyLookup, chosen: Recommendation) -> str:
 
 
 def quality_text(study: StudyLookup, standing: Standing) -> str:
+    """The quality, with its interval where there is one."""
     if standing.low is None or standing.high is None:
         return points(standing.quality)
     return study.words("with_interval", value=points(standing.quality), low=points(standing.low), high=points(standing.high))
@@ -79,8 +82,8 @@ def _control(study: StudyLookup, kind: Control) -> Standing | None:
 
 def _facts(study: StudyLookup, standing: Standing) -> tuple[Fact, ...]:
     words, record = study.words, study.models[standing.model]
-    p50, p99 = study.latency(standing.model)
-    latency = words("latency", p50=milliseconds(p50), p99=milliseconds(p99)) if p50 else ""
+    usage = study.usage(standing.model)
+    latency = words("latency", p50=milliseconds(usage.p50), p99=milliseconds(usage.p99)) if usage.p50 else ""
     return (
         Fact(name=words("quality"), value=points(standing.quality), note=_range(study, standing)),
         *(_over_controls(study, standing) if record.control is None else ()),
@@ -114,9 +117,9 @@ def _cautions(study: StudyLookup) -> list[str]:
         notes.append(words("unproven_caution", models=words.list(chosen.unproven), best=chosen.best))
     if not study.several_seeds():
         notes.append(words("one_seed_caution"))
-    if stuck := [model.name for model in study.recipes() if (runs := study.runs(model.name)) and all(run.stuck for run in runs)]:
+    if stuck := [model.name for model in study.recipes() if study.usage(model.name).stuck]:
         notes.append(words("stuck_caution", models=words.list(stuck)))
-    if slowed := study.slowed():
+    if slowed := [run for model in study.models for run in study.runs(model) if run.slowed]:
         notes.append(words("slowed_caution", runs=words.list([f"{run.model}:{run.seed}" for run in slowed])))
     return [*notes, *_gaps(study)]
 

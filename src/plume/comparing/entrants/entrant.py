@@ -1,0 +1,79 @@
+"""Entrant: a line of a study. Each kind says which cells make its model directory, how one of them is run, and what the report tells of it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from plume.comparing.planning.cells import Cell, CellKind
+from plume.comparing.results import Control, Origin
+from plume.comparing.study import Study
+from plume.model.recipe import Recipe
+from plume.static.recipe import StaticRecipe
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entrant:
+    """A model to be tuned on every task with every seed. Records that processes hand to each other: no weights, no open files."""
+
+    origin: ClassVar[Origin]
+
+    name: str  # as the user wrote it; of a path its last part
+    declared: Recipe | StaticRecipe  # with what the study sets
+    overrides: tuple[str, ...] = ()  # what it sets: --set
+
+    @property
+    def folder(self) -> str:
+        """The name of its directories within the study."""
+        return re.sub("[/:]", "-", self.name)
+
+    @property
+    def static(self) -> bool:
+        """Is it word vectors, rather than a network?"""
+        return isinstance(self.declared, StaticRecipe)
+
+    @property
+    def from_scratch(self) -> bool:
+        """Does it keep nothing of its directory but shape and tokenizer?"""
+        return False
+
+    @property
+    def control(self) -> Control | None:
+        """What the others are held against, if it is that."""
+        return Control.STATIC if self.static else None
+
+    @property
+    def source(self) -> str:
+        """What it was made of, in words of the user's: a path, names of other entrants; "" for what is pre-trained here."""
+        return ""
+
+    def cell(self, kind: CellKind, seed: int, *, task: str = "", needs: tuple[str, ...] = ()) -> Cell:
+        """A cell of its own."""
+        return Cell(kind=kind, entrant=self.name, folder_name=self.folder, seed=seed, task=task, needs=needs, line=self)
+
+    def cells(self, seed: int) -> tuple[Cell, ...]:
+        """All that the model of this seed comes from, in an order that can be run; the last one makes it. Empty: the directory is there."""
+        raise NotImplementedError
+
+    def directory(self, folder: Path, seed: int) -> Path:
+        """Its model of this seed, of the study in `folder`."""
+        return folder / self.cells(seed)[-1].folder
+
+    def make(self, study: Study, folder: Path, cell: Cell) -> str | None:
+        """Run its cell: make the model directory `folder / cell.folder`, or go on with it. Returns the signal that ended it early, if one did."""
+        raise NotImplementedError
+
+    def command(self, study: Study, folder: Path, cell: Cell) -> list[str]:
+        """The same as a user would type it, but for --out."""
+        raise NotImplementedError
+
+    def rehearsed(self, study: Study, scratch: Path, out: Path) -> Path:
+        """A model directory like the one to be made, for a few steps of cost, in `out`; what cannot work says so. `scratch` has a sample of the
+        corpus."""
+        raise NotImplementedError
+
+    def tuning(self) -> dict[str, Any]:
+        """Options of `plume tune` that are its own."""
+        return {}
