@@ -39,6 +39,8 @@ class Target:
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
+    """What a network reads, and what its heads must predict of it."""
+
     tokens: Array  # [B, T]
     length: Array | None = None  # [B] tokens before the padding; None: no row is padded
     order: Order = Order.FULL
@@ -51,6 +53,7 @@ class Batch:
     read: Array | None = None  # [B, M] the positions that heads read; None: all. The last block computes only these
     query: Array | None = None  # [B, M] the tokens that a query stream shows at the positions read; None: it shows nothing
     labels: dict[str, Target] = field(default_factory=dict)  # by objective
+    named: dict[str, Array] = field(default_factory=dict)  # [B, T] by name, what the corpus carries beside its tokens; -1: nothing
     source: Batch | None = None  # what the encoder reads, where this is a decoder's batch
     backward: Array | None = None  # [B] rows whose tokens stand in the reversed order of the text (ELMo's second direction); None: none
     unseen: Array | None = None  # [U, C] characters of words that the vocabulary lacks; their ids follow its last
@@ -64,6 +67,8 @@ class Batch:
             value = getattr(self, item.name)
             if item.name == "labels":
                 value = {name: target.map(change) for name, target in value.items()}
+            elif item.name == "named":
+                value = {name: change(array) for name, array in value.items()}
             elif item.name == "source":
                 value = None if value is None else value.map(change)
             elif value is not None and item.name not in ("order", "stream", "begins"):

@@ -57,7 +57,7 @@ def _corpus(recipe: Recipe, folder: Path) -> Corpus:
         text = "\\n".join(_SENTENCES)
         lines = [f'{{"text": "{text}", "label": "{label}"}}' for label in ("Books", "News") for _ in range(10)]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return Corpus(path, kind=recipe.corpus)
+    return Corpus(path, kind=recipe.corpus, carries=recipe.carries)
 
 
 def draw(batch: Batch, kind: BatchKind, tokenizer: Tokenizer) -> str:

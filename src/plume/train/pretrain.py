@@ -82,7 +82,7 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
     keep_freed_memory()
     recipe = settings.recipe
     recipe.noise  # noqa: B018 - says at once if there is nothing to train
-    corpus = Corpus(list(settings.corpus), kind=recipe.corpus)
+    corpus = Corpus(list(settings.corpus), kind=recipe.corpus, carries=recipe.carries)
     corpus.require_trainable()
     tokenizer = _tokenizer(settings, folder, corpus, processes, quiet=quiet)
     stores = _stores(corpus, tokenizer, recipe, processes, quiet=quiet)
