@@ -14,7 +14,8 @@ from torch import nn
 from plume.core.batch import Batch
 from plume.core.errors import PlumeError
 from plume.core.part import describe, part_from_json, replace
-from plume.data.corpus import Corpus
+from plume.data import encoder as encoder_module
+from plume.data.corpus import Corpus, CorpusKind
 from plume.data.encoder import Encoder
 from plume.data.layouts.carried import NONE, DocumentField, SpanField
 from plume.data.layouts.layout import FullSentences
@@ -26,6 +27,9 @@ from plume.model.assembly import OneNetwork
 from plume.model.networks.model import Model
 from plume.objectives.masked_lm import masked_lm
 from plume.recipes import _catalog as catalog
+from plume.text.format import BERT
+from plume.text.tokenizer import Tokenizer
+from plume.text.tokenizers import WordPiece
 from plume.text.words import Words
 from plume.train.pretrain import make_reader
 
@@ -126,18 +130,19 @@ def test_rows_carry_them_past_special_tokens_and_masks(bert, stores_of):
 
 
 @pytest.mark.parametrize("family", catalog.networks())
-def test_a_family_keeps_places_or_refuses(family, miniature, stores_for, reader_for):
+def test_a_family_keeps_places_or_refuses(family, miniature, stores_for, reader_for, monkeypatch):
     """Whatever a layout and its noise do: where a batch says which token of the text stands there, that token stands there, or it is asked for."""
-    recipe = miniature(family)
+    plain = miniature(family)
     place = (SpanField(name="place"),)
-    own = [one if one.layout is None else replace(one, layout=replace(one.layout, carries=place)) for one in recipe.objectives]
-    try:
-        recipe = replace(recipe, layout=replace(recipe.layout, carries=place), objectives=tuple(own))
-    except PlumeError as error:
-        assert "moves, adds or drops tokens" in str(error) or "only text carries" in str(error)
+    own = [one if one.layout is None else replace(one, layout=replace(one.layout, carries=place)) for one in plain.objectives]
+    changes = {"layout": replace(plain.layout, carries=place), "objectives": tuple(own)}
+    if plain.corpus is not CorpusKind.TEXT or not all(kind.noise.keeps_places for kind in plain.kinds):
+        with pytest.raises(PlumeError, match="moves, adds or drops tokens|only text carries"):
+            replace(plain, **changes)
         return
+    recipe = replace(plain, **changes)
     store = stores_for(recipe).train
-    store.named["place"] = np.arange(len(store.tokens))
+    monkeypatch.setitem(store.named, "place", np.arange(len(store.tokens)))
     for kind in recipe.kinds:
         reader = reader_for(recipe, kind=kind, narrow=False)
         batch = reader.batch(Cursor())
@@ -206,12 +211,17 @@ def test_a_mention_over_a_line_break_and_a_word_that_sticks_out(wordpiece_of):
     assert marked == [("old", 4), ("town", 4), ("hall", NONE), ("oldest", 6), ("towns", NONE)]
 
 
+def test_mentions_side_by_side_in_a_paragraph_that_is_encoded_in_parts(wordpiece_of, monkeypatch):
+    monkeypatch.setattr(encoder_module, "LONGEST_TEXT", 12)
+    tokenizer = wordpiece_of(["北京大学图书馆很大。"])
+    text = "北京大学图书馆很大。" * 5
+    spans = np.array([[10 * turn + start, 10 * turn + end, number] for turn in range(5) for start, end, number in ((0, 4, 1), (4, 7, 2))])
+    made = Encoder(tokenizer, words=Words.SPACES).encode([["很大。", text]], {"mentions": spans + np.array([4, 4, 0])})
+    assert made.named["mentions"].tolist() == [NONE] * 3 + ([1] * 4 + [2] * 3 + [NONE] * 3) * 5
+
+
 @pytest.fixture
 def wordpiece_of():
-    from plume.text.format import BERT
-    from plume.text.tokenizer import Tokenizer
-    from plume.text.tokenizers import WordPiece
-
     return lambda texts: Tokenizer(WordPiece(vocabulary=60).train(iter(texts * 9), format=BERT), format=BERT)
 
 
@@ -261,6 +271,7 @@ def test_a_corpus_without_the_field_is_refused(bert, stores_of, tmp_path, cache)
     path = tmp_path / "plain.txt"
     path.write_text("\n\n".join("The old captain left. Nobody saw that." for _ in range(9)), encoding="utf-8")
     tokenizer, _ = stores_of(bert)
+    assert build_stores(Corpus(path), tokenizer, words=bert.words, cache=cache).train.named == {}
     stores = build_stores(Corpus(path, carries=CARRIES), tokenizer, words=bert.words, cache=cache)
     with pytest.raises(PlumeError, match="No document has anything in its field 'mentions'"):
         make_reader(stores.train, bert, tokenizer, seed=0).check()

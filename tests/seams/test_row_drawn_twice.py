@@ -143,7 +143,9 @@ def test_streams_are_copied_too(simcse, miniature, reader_for, backward):
 
 
 def test_what_does_not_divide_is_refused(simcse):
-    with pytest.raises(PlumeError, match=r"draws each row of a batch 2 times, and 7 rows do not divide by 2; set training\.batch to a multiple of 2"):
+    with pytest.raises(
+        PlumeError, match=r"draws each row of a batch 2 times, and 7 rows do not divide by 2; set training\.batch to a multiple of 2"
+    ):
         replace(simcse, training=replace(simcse.training, batch=7))
     with pytest.raises(PlumeError, match=r"set layout\.copies to 1 or more"):
         replace(simcse, layout=SingleSentences(copies=0))
