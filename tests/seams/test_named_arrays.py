@@ -137,7 +137,7 @@ def test_a_family_keeps_places_or_refuses(family, miniature, stores_for, reader_
     own = [one if one.layout is None else replace(one, layout=replace(one.layout, carries=place)) for one in plain.objectives]
     changes = {"layout": replace(plain.layout, carries=place), "objectives": tuple(own)}
     if plain.corpus is not CorpusKind.TEXT or not all(kind.noise.keeps_places for kind in plain.kinds):
-        with pytest.raises(PlumeError, match="moves, adds or drops tokens|only text carries"):
+        with pytest.raises(PlumeError, match=r"moves, adds or drops tokens|only text carries"):
             replace(plain, **changes)
         return
     recipe = replace(plain, **changes)

@@ -26,6 +26,8 @@ _PAIRS = {  # the share of rows whose label is not 0
 
 @dataclass(frozen=True, kw_only=True)
 class PaperFigure:
+    """What was measured of the noise, beside what the paper says."""
+
     name: str
     measured: float
     paper: float | None = None
