@@ -7,7 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-Array = Any  # numpy on the data side, torch in the network
+# numpy on the data side, torch in the network. As a union of the two, each use of what only one of them has would be an error of types (132
+# of them in 37 files); as a type parameter it would stand in every signature between. So it stays open.
+Array = Any
 
 
 class Order(enum.StrEnum):
@@ -39,6 +41,8 @@ class Target:
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
+    """What a network reads, and what its heads must predict of it."""
+
     tokens: Array  # [B, T]
     length: Array | None = None  # [B] tokens before the padding; None: no row is padded
     order: Order = Order.FULL
@@ -54,9 +58,7 @@ class Batch:
     source: Batch | None = None  # what the encoder reads, where this is a decoder's batch
     backward: Array | None = None  # [B] rows whose tokens stand in the reversed order of the text (ELMo's second direction); None: none
     named: dict[str, Array] = field(default_factory=dict)  # [B, T] by name, what the corpus carries beside its tokens; -1: nothing
-    extra: Array | None = (
-        None  # [U, E] vectors of ids behind the vocabulary: soft prompts, entities. A network puts them here, no data does
-    )
+    extra: Array | None = None  # [U, E] vectors of ids behind the vocabulary, put there by a network: soft prompts, entities
     unseen: Array | None = None  # [U, C] characters of words that the vocabulary lacks; their ids follow its last
     stream: int | None = None  # these rows go on where the last batch of the same stream ended: there is memory to use
     begins: bool = False  # … but not here: the stream starts anew

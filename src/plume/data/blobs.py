@@ -13,6 +13,8 @@ SHOWN = 10  # named one by one
 
 @dataclass(frozen=True, kw_only=True)
 class Blob:
+    """A run of signs that is no text, and where it stands."""
+
     file: Path
     line: int
     length: int  # in characters
@@ -30,6 +32,7 @@ class BlobCounter:
         self._last: tuple[Path, int] | None = None
 
     def add(self, document: Document) -> None:
+        """Look through its paragraphs."""
         for place, paragraph in enumerate(document.paragraphs):
             if len(paragraph) >= LONGEST_RUN:
                 self._add_line(paragraph, document.file, document.line_of(place))

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from plume.core.batch import Batch, Order, Target
 from plume.core.seeds import Draws
+from plume.data.layouts.carried import NONE
 from plume.data.layouts.layout import Layout, RowPlan
 from plume.data.store import Store
 from plume.noise.noise import Noise
@@ -29,13 +30,16 @@ class Frame:
     pad: int
     sentences: bool = False  # say which sentence each token belongs to
     restarts: bool = False  # positions begin again with the second text
+    carries: tuple[str, ...] = ()  # the fields that ride with the tokens
 
     @property
     def specials(self) -> int:
+        """How many special tokens a row has."""
         return sum(piece is not None for piece in self.pieces)
 
     @classmethod
     def of(cls, layout: Layout, tokenizer: Tokenizer, *, sentences: bool = False) -> Frame:
+        """The family's format for the layout's rows."""
         form = tokenizer.format
         shapes = {1: (form.single, form.single_segments), 2: (form.pair, form.segments), 3: (form.triple, form.triple_segments)}
         words, segments = shapes[layout.texts] if layout.wrapped else (_TEXTS[: layout.texts], ())
@@ -45,6 +49,7 @@ class Frame:
             pad=tokenizer.pad,
             sentences=sentences,
             restarts=layout.restarts,
+            carries=tuple(one.name for one in layout.carries),
         )
 
 
@@ -89,6 +94,7 @@ def gather(store: Store, plan: RowPlan, index: Array, frame: Frame, special_ids:
         position=_restarting(pieces, begin, row, column, text) if frame.restarts else None,
         sentence=_sentences(store, there, special) if frame.sentences else None,
         units={kind: ~is_text | _starts(begins, there, backward) for kind, begins in store.units.items()},
+        named={name: np.where(is_text, store.named[name][there], NONE) for name in frame.carries},
         label=None if plan.label is None else plan.label[index],
         backward=backward,
     )
@@ -175,6 +181,7 @@ class Collator:
             within=aim.within,
             segment=self._numbered(segment, aim.shown.shape),
             labels=labels,
+            named={name: values[:, :time] for name, values in rows.named.items()},
             backward=rows.backward,
             source=self._source(aim),
         )

@@ -13,6 +13,7 @@ from plume.data.blobs import BlobCounter
 from plume.data.corpus_files import FORMATS, PAIR_FORMATS, find_pair_files, find_text_files
 from plume.data.documents import Document, read_documents
 from plume.data.emoji_texts import EmojiTexts
+from plume.data.layouts.carried import Carried
 from plume.data.lines import check_start
 from plume.data.pair_files import PairFile, read_pairs
 from plume.text.languages import count_words
@@ -31,7 +32,7 @@ class CorpusKind(enum.StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Census:
-    """Sizes of the text itself, without line ends; the fingerprint depends on the text and its labels only, not on how files hold it."""
+    """Sizes of the text itself, without line ends; the fingerprint depends on the text, its labels and what it carries, not on how files hold it."""
 
     documents: int
     paragraphs: int
@@ -44,7 +45,7 @@ class Census:
 
 
 class Corpus:
-    """One file, several, or a folder (searched through, hidden files left out, in order of name).
+    """One file, several, or a folder (searched through, hidden files left out, in order of name). `carries` are the fields read beside the text.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "corpus.txt"
@@ -53,11 +54,14 @@ class Corpus:
     [['One.', 'Two.'], ['三。']]
     """
 
-    def __init__(self, paths: str | Path | Sequence[str | Path], *, kind: CorpusKind = CorpusKind.TEXT) -> None:
+    def __init__(
+        self, paths: str | Path | Sequence[str | Path], *, kind: CorpusKind = CorpusKind.TEXT, carries: Sequence[Carried] = ()
+    ) -> None:
         given = [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
         if not given:
             raise PlumeError(f"No corpus given: name a file or folder of {PAIR_FORMATS if kind is CorpusKind.PAIRS else FORMATS}.")
         self.kind = kind
+        self.carries = tuple(carries)
         self._pairs: tuple[PairFile, ...] = find_pair_files(given) if kind is CorpusKind.PAIRS else ()
         self.files = tuple(file for pair in self._pairs for file in pair.files) if self._pairs else find_text_files(given)
         for file in self.files:
@@ -74,7 +78,7 @@ class Corpus:
             return self._emoji.documents()
         if self._pairs:
             return read_pairs(self._pairs)
-        return (document for document in read_documents(self.files) if document.paragraphs)
+        return (document for document in read_documents(self.files, carries=self.carries) if document.paragraphs)
 
     def census(self) -> Census:
         """Counted in one pass, and remembered."""
@@ -122,6 +126,8 @@ def _take_census(documents: Iterator[Document]) -> Census:
         if document.languages is not None:
             languages.update(document.languages)
             digest.update(b"\0languages " + " ".join(document.languages).encode())
+        for name, spans in document.named.items():
+            digest.update(f"\0carries {name} ".encode() + spans.tobytes())
         digest.update(b"\0")  # no text holds it, so that documents cannot run together
     return Census(
         documents=number, paragraphs=paragraphs, characters=characters, bytes=size, fingerprint=digest.hexdigest(),

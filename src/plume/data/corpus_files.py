@@ -20,6 +20,7 @@ _LANGUAGE = re.compile(r"\.[a-z]{2,3}([_-][A-Za-z]{2,8})?")
 
 
 def find_text_files(given: Sequence[Path]) -> tuple[Path, ...]:
+    """The files named, and those of text in the folders named."""
     files = tuple(file for path in given for file in _found(path, FORMATS, lambda file: suffix(file) in TEXT + JSONL))
     for file in files:
         if suffix(file) == TSV:

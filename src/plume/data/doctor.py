@@ -29,6 +29,8 @@ VOCABULARY = 8000
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
+    """Where a line stands, and how long it is."""
+
     file: Path
     line: int
     length: int  # in characters

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from plume.core.errors import PlumeError
+from plume.data.layouts.carried import Carried, Spans
 from plume.data.lines import BadBytes, read_lines
 from plume.text.long_text import parts
 from plume.text.tidy import without_surrogates
@@ -38,15 +41,21 @@ class Document:
     label: str | None = None
     languages: tuple[str, str] | None = None
     lines: Sequence[int] = ()  # of each paragraph, where they are known
+    named: dict[str, Spans] = field(default_factory=dict)  # the fields it carries, at places in its paragraphs joined by line breaks
 
     def line_of(self, paragraph: int) -> int:
+        """Where a paragraph stands in the file."""
         return self.lines[paragraph] if self.lines else self.line
 
 
-def read_documents(files: Sequence[Path], *, bad: Callable[[BadBytes], None] | None = None) -> Iterator[Document]:
-    """Documents of the files, JSONL ones without text too. `bad` is told of undecodable bytes, which raise without it."""
+def read_documents(
+    files: Sequence[Path], *, bad: Callable[[BadBytes], None] | None = None, carries: Sequence[Carried] = ()
+) -> Iterator[Document]:
+    """Documents of the files, JSONL ones without text too. `bad` is told of undecodable bytes, which raise without it.
+
+    Of a JSONL line's further fields, those that are carried are read."""
     for file in files:
-        yield from (_from_jsonl if is_jsonl(file) else _from_text)(file, bad)
+        yield from _from_jsonl(file, bad, carries) if is_jsonl(file) else _from_text(file, bad)
 
 
 def suffix(file: Path) -> str:
@@ -87,15 +96,17 @@ def _from_text(file: Path, bad: Callable[[BadBytes], None] | None) -> Iterator[D
     return _grouped(file, read_lines(file, longest=LONGEST_LINE, bad=bad))
 
 
-def _from_jsonl(file: Path, bad: Callable[[BadBytes], None] | None) -> Iterator[Document]:
+def _from_jsonl(file: Path, bad: Callable[[BadBytes], None] | None, carries: Sequence[Carried]) -> Iterator[Document]:
     for number, line in read_lines(file, longest=None, bad=bad):
         if not line or line.isspace():
             continue
         record = read_record(line, file=file, number=number, advice='write one object a line, as {"text": "…"}')
         label = _label_of(record, file=file, number=number)
-        lines = [text for text in _text_of(record, file=file, number=number).split("\n") if text and not text.isspace()]
+        text = _text_of(record, file=file, number=number)
+        lines = [line for line in text.split("\n") if line and not line.isspace()]
         if lines:
-            yield from _grouped(file, ((number, text) for text in lines), label=label)
+            documents = _grouped(file, ((number, line) for line in lines), label=label)
+            yield from _with_named(documents, text, _named_of(record, carries, file=file, number=number)) if carries else documents
         else:
             yield Document(file=file, line=number, paragraphs=[], label=label)
 
@@ -116,6 +127,35 @@ def _grouped(file: Path, lines: Iterable[tuple[int, str]], *, label: str | None 
                 size += len(part)
     if paragraphs:
         yield Document(file=file, line=numbers[0], paragraphs=paragraphs, label=label, lines=numbers)
+
+
+def _with_named(documents: Iterable[Document], text: str, named: dict[str, Spans]) -> Iterator[Document]:
+    """The documents that a text was cut into, each with its share of what is marked in the text."""
+    place = 0
+    for document in documents:
+        starts = []
+        for paragraph in document.paragraphs:
+            place = text.index(paragraph, place)  # between paragraphs there is nothing but spaces
+            starts.append(place)
+            place += len(paragraph)
+        yield replace(document, named={name: _within(spans, starts, document.paragraphs) for name, spans in named.items()})
+
+
+def _within(spans: Spans, starts: list[int], paragraphs: list[str]) -> Spans:
+    """The same spans at places in the paragraphs joined by line breaks; what lies outside of them is gone."""
+    size = np.array([len(paragraph) for paragraph in paragraphs])
+    before = np.cumsum(size + 1) - size - 1
+    paragraph = np.maximum(np.searchsorted(starts, spans[:, :2], side="right") - 1, 0)
+    place = before[paragraph] + np.clip(spans[:, :2] - np.array(starts)[paragraph], 0, size[paragraph])
+    return np.column_stack([place, spans[:, 2]])[place[:, 0] < place[:, 1]]
+
+
+def _named_of(record: dict[str, Any], carries: Sequence[Carried], *, file: Path, number: int) -> dict[str, Spans]:
+    """Of each field that the line has; it may lack any."""
+    try:
+        return {one.name: one.spans(record[one.name], record["text"]) for one in carries if record.get(one.name) is not None}
+    except PlumeError as error:
+        raise PlumeError(f"{file}, line {number}: {error}") from None
 
 
 def _bounded(paragraph: str) -> list[str]:

@@ -24,6 +24,7 @@ class DuplicateCounter:
         self._one_in = 1  # only hashes divisible by this are kept: equal texts are kept or dropped together
 
     def add(self, text: str) -> None:
+        """Count one more text."""
         number = int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
         if number % self._one_in:
             return
@@ -34,4 +35,5 @@ class DuplicateCounter:
             self._kept = array("Q", kept[kept % np.uint64(self._one_in) == 0].tobytes())
 
     def duplicates(self) -> int:
+        """How many texts had come before; an estimate once there are more than there is room for."""
         return (len(self._kept) - len(np.unique(np.frombuffer(self._kept, np.uint64)))) * self._one_in if self._kept else 0

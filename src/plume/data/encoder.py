@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from plume.data.layouts.carried import Spans, token_values
 from plume.text.sentences import cuts_between, whole_sentence_starts
 from plume.text.tokenizer import Tokenizer
 from plume.text.words import Words
@@ -30,6 +31,7 @@ class EncodedDocuments:
     document_label: NDArray[np.int64]  # -1: none
     sentence_language: NDArray[np.int64]
     sentence_continued: NDArray[np.bool_]  # it goes on with the one before: text without a sentence end was cut between them
+    named: dict[str, NDArray[np.int64]] = field(default_factory=dict)  # by carried field, its value at each token
 
     @classmethod
     def plain(
@@ -66,19 +68,25 @@ class EncodedDocuments:
             document_label=self.document_label[lengths > 0],
             sentence_language=self.sentence_language[sentences],
             sentence_continued=self.sentence_continued[sentences],
+            named={name: values[chosen] for name, values in self.named.items()},
         )
 
     def document_of_sentence(self) -> NDArray[np.int64]:
+        """[sentences] which document each belongs to."""
         return np.repeat(np.arange(len(self.document_length)), self.document_length)
 
 
 def concatenate(parts: Sequence[EncodedDocuments]) -> EncodedDocuments:
+    """The documents of all parts, one after another."""
+    plain = [item.name for item in fields(EncodedDocuments) if item.name != "named"]
     return EncodedDocuments(
-        **{field.name: np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(EncodedDocuments)}
+        **{name: np.concatenate([getattr(part, name) for part in parts]) for name in plain},
+        named={name: np.concatenate([part.named[name] for part in parts]) for name in parts[0].named},
     )
 
 
 def token_type(vocabulary: int) -> DTypeLike:
+    """The smallest type that holds every id."""
     return np.uint16 if vocabulary <= 1 << 16 else np.uint32
 
 
@@ -87,6 +95,7 @@ class _Text:
     """What the tokenizer gets at once: sentences of one paragraph, and where they begin in it."""
 
     text: str
+    place: int  # of its first character among those of all documents, a line break after each paragraph
     starts: list[int]
     continued: list[bool]  # does it go on with the sentence before?
     document: int
@@ -114,9 +123,12 @@ class Encoder:
         self._type = token_type(tokenizer.size)
         self._line_break = "\n" if tokenizer.unknown not in tokenizer.encode(["a\na"])[0] else " "
 
-    def encode(self, documents: Sequence[Sequence[str]]) -> EncodedDocuments:
-        """`documents` are lists of paragraphs. Sentences and documents without tokens are dropped."""
-        parts = [self._encode_batch(batch) for batch in _batches(self._texts(documents))]
+    def encode(self, documents: Sequence[Sequence[str]], named: Mapping[str, Spans] | None = None) -> EncodedDocuments:
+        """`documents` are lists of paragraphs. Sentences and documents without tokens are dropped.
+
+        `named` are the fields that they carry, at places among the characters of them all, where a line break follows each paragraph.
+        """
+        parts = [self._encode_batch(batch, placed=bool(named)) for batch in _batches(self._texts(documents))]
         sentences, owners, continued = (np.concatenate([part[place] for part in parts]) for place in (2, 3, 4))
         lengths = np.bincount(owners[sentences > 0], minlength=len(documents))
         made = EncodedDocuments.plain(
@@ -129,19 +141,27 @@ class Encoder:
         )
         if self.pairs and (made.document_length != 2).any():  # a side of signs that the tokenizer does not know: the pair is lost
             made = made.select(np.repeat(made.document_length == 2, made.document_length))
-        return made
+        if not named:
+            return made
+        start, end = np.concatenate([part[5] for part in parts], axis=1)
+        return replace(made, named={name: token_values(spans, start, end) for name, spans in named.items()})
 
     def _texts(self, documents: Sequence[Sequence[str]]) -> Iterator[_Text]:
+        place = 0
         for number, paragraphs in enumerate(documents):
-            for place, paragraph in enumerate(paragraphs):
+            for turn, paragraph in enumerate(paragraphs):
                 if self.pairs:
-                    yield _Text(text=paragraph, starts=[0], continued=[False], document=number)
-                    continue
-                text = paragraph if place == 0 else self._line_break + paragraph
-                yield from _pieces(text, document=number)
+                    yield _Text(text=paragraph, place=place, starts=[0], continued=[False], document=number)
+                elif turn == 0:
+                    yield from _pieces(paragraph, place=place, document=number)
+                else:
+                    yield from _pieces(self._line_break + paragraph, place=place - 1, document=number)
+                place += len(paragraph) + 1
 
-    def _encode_batch(self, texts: Sequence[_Text]) -> tuple[NDArray, NDArray, NDArray, NDArray, NDArray]:
-        """Tokens, word starts, the length of each sentence, its document, and whether it goes on with the one before."""
+    def _encode_batch(
+        self, texts: Sequence[_Text], *, placed: bool
+    ) -> tuple[NDArray, NDArray, NDArray, NDArray, NDArray, NDArray[np.int64]]:
+        """Tokens, word starts, the length of each sentence, its document, whether it goes on with the one before; [2, N] the tokens' places."""
         joined = self.tokenizer.encode_joined([text.text for text in texts], words=self.words)
         begin = np.fromiter(
             (base + start for text, base in zip(texts, joined.character_bounds.tolist(), strict=False) for start in text.starts), np.int64
@@ -150,10 +170,14 @@ class Encoder:
         first = np.searchsorted(np.maximum.accumulate(joined.start), begin, side="left")
         owners = np.fromiter((text.document for text in texts for _ in text.starts), np.int64)
         continued = np.fromiter((flag for text in texts for flag in text.continued), np.bool_)
-        return joined.ids.astype(self._type), joined.word_start, np.diff(first, append=len(joined.ids)), owners, continued
+        places = np.zeros((2, 0), np.int64)
+        if placed:
+            shift = np.array([text.place for text in texts], np.int64) - joined.character_bounds[:-1]
+            places = np.stack([joined.start, joined.end]) + np.repeat(shift, np.diff(joined.token_bounds))
+        return joined.ids.astype(self._type), joined.word_start, np.diff(first, append=len(joined.ids)), owners, continued, places
 
 
-def _pieces(text: str, *, document: int) -> Iterator[_Text]:
+def _pieces(text: str, *, place: int, document: int) -> Iterator[_Text]:
     """A paragraph as it is, or in parts that end with a sentence if it is long."""
     whole = whole_sentence_starts(text)
     cuts = set(cuts_between(text, whole))
@@ -161,8 +185,9 @@ def _pieces(text: str, *, document: int) -> Iterator[_Text]:
 
     def part(first: int, last: int, kept: list[int]) -> _Text:
         return _Text(
-            text=text[first:last], starts=[place - first for place in kept], continued=[place in cuts for place in kept], document=document
-        )
+            text=text[first:last], place=place + first, starts=[start - first for start in kept], continued=[start in cuts for start in kept],
+            document=document,
+        )  # fmt: skip
 
     first = 0
     kept: list[int] = []

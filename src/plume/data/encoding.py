@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plume.data.corpus import Corpus, CorpusKind
+from plume.data.documents import Document
 from plume.data.encoder import EncodedDocuments, Encoder
+from plume.data.layouts.carried import Spans
 from plume.data.workers import Chunk, EncoderProcesses
 from plume.text.tokenizer import Tokenizer
 from plume.text.words import Words
@@ -54,14 +56,16 @@ def _chunks(corpus: Corpus, marks: deque[_Marks]) -> Iterator[Chunk]:
     """Documents in chunks for the encoder; their marks go into `marks` before."""
     label_number = {name: number for number, name in enumerate(corpus.census().labels)}
     language_number = {name: number for number, name in enumerate(corpus.census().languages)}
-    chunk: list[list[str]] = []
+    chunk: list[Document] = []
     found: list[tuple[int, int, int, int]] = []
     size, texts, last = 0, -1, None
 
     def finish() -> Chunk:
         table = np.array(found, np.int64).reshape(-1, 4)
         marks.append(_Marks(characters=size, text=table[:, 0], label=table[:, 1], language=table[:, 2:]))
-        return chunk
+        return Chunk(
+            documents=[document.paragraphs for document in chunk], named={one.name: _spans(one.name, chunk) for one in corpus.carries}
+        )
 
     for document in corpus.documents():
         if corpus.kind is not CorpusKind.EMOJI or (document.file, document.line) != last:
@@ -69,7 +73,7 @@ def _chunks(corpus: Corpus, marks: deque[_Marks]) -> Iterator[Chunk]:
         last = (document.file, document.line)
         first, second = (language_number[name] for name in document.languages) if document.languages else (0, 0)
         found.append((texts, -1 if document.label is None else label_number[document.label], first, second))
-        chunk.append(document.paragraphs)
+        chunk.append(document)
         size += sum(map(len, document.paragraphs))
         if size >= CHUNK:
             yield finish()
@@ -78,10 +82,21 @@ def _chunks(corpus: Corpus, marks: deque[_Marks]) -> Iterator[Chunk]:
         yield finish()
 
 
+def _spans(name: str, documents: list[Document]) -> Spans:
+    """A field's spans in all the documents, at places among their characters, a line break after each paragraph."""
+    found: list[Spans] = [np.zeros((0, 3), np.int64)]
+    before = 0
+    for document in documents:
+        if name in document.named:
+            found.append(document.named[name] + np.array([before, before, 0]))
+        before += sum(map(len, document.paragraphs)) + len(document.paragraphs)
+    return np.concatenate(found)
+
+
 def _through(chunks: Iterator[Chunk], tokenizer: Tokenizer, words: Words, *, workers: int, pairs: bool) -> Iterator[EncodedDocuments]:
     if workers == 0:
         encoder = Encoder(tokenizer, words=words, pairs=pairs)
-        yield from map(encoder.encode, chunks)
+        yield from (encoder.encode(chunk.documents, chunk.named) for chunk in chunks)
         return
     with EncoderProcesses(tokenizer, words=words, workers=workers, pairs=pairs) as processes:
         yield from processes.encode_all(chunks)

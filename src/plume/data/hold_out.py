@@ -17,6 +17,8 @@ SHARE = 0.03  # … that is, this share of its sentences
 
 @dataclass(frozen=True, kw_only=True)
 class HoldOutPiece:
+    """Some documents, all of them held out or none."""
+
     encoded: EncodedDocuments
     held_out: bool
 

@@ -25,12 +25,16 @@ _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
 class UnitKind(enum.StrEnum):
+    """What is hidden as a whole (ERNIE, arXiv:1904.09223 §3.2)."""
+
     PHRASE = "phrase"
     ENTITY = "entity"
 
 
 @dataclass(frozen=True, kw_only=True)
 class LexiconEntry:
+    """A phrase or the name of an entity."""
+
     text: str
     kind: UnitKind = UnitKind.PHRASE
 
@@ -53,6 +57,7 @@ def read_lexicon(path: Path) -> list[LexiconEntry]:
 
 
 def write_lexicon(path: Path, entries: Iterable[LexiconEntry]) -> None:
+    """As `read_lexicon` reads it."""
     write_text(path, "".join(f"{entry.text}\t{entry.kind.value}\n" for entry in entries))
 
 

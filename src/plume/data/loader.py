@@ -18,6 +18,7 @@ from plume.core.batch import Batch
 from plume.core.errors import PlumeError
 from plume.core.seeds import Draws
 from plume.data.collate import Collator, Frame, gather
+from plume.data.layouts.carried import NONE
 from plume.data.layouts.layout import Layout, RowPlan
 from plume.data.store import Store
 from plume.noise.rows import Rows
@@ -65,7 +66,10 @@ class Reader:
         self.spelling = Spelling.of(self.tokenizer.spellings()) if asks else None
 
     def plan(self, epoch: int) -> tuple[RowPlan, NDArray[np.int64]]:
-        """The epoch's rows and its batches [steps, rows]; the last batch is filled up from the epoch's beginning."""
+        """The epoch's rows and its batches [steps, rows]; the last batch is filled up from the epoch's beginning.
+
+        Where a batch draws its rows more than once, copy c of row i has the number c · len(plan) + i, and with it random draws of its own.
+        """
         planned = self._plans.get(epoch)
         if planned is None:
             version = self.collator.noise.version(epoch)
@@ -75,7 +79,7 @@ class Reader:
                 raise PlumeError(
                     f"Rows of {self.length} tokens leave no room for text beside {self.frame.specials} special ones: raise training.length."
                 )
-            plan = self.layout.plan(self.store, room=room, rows=self.rows, generator=generator)
+            plan = self.layout.plan(self.store, room=room, rows=self.rows // self.layout.copies, generator=generator)
             # Rows that come again do so in another order.
             planned = (plan, self._batches(plan, generator if version == epoch else self._generator(epoch)))
             # The epoch before stays: threads may still be gathering its last batches.
@@ -87,12 +91,21 @@ class Reader:
 
     def check(self) -> str | None:
         """Raise if the text cannot serve the layout; if it serves badly, a sentence about it."""
+        for one in self.layout.carries:
+            if (self.store.named[one.name] == NONE).all():
+                raise PlumeError(
+                    f"No document has anything in its field '{one.name}', which this recipe's rows carry: give JSONL, one document a line, with "
+                    f"'{one.name}' beside 'text'."
+                )
         return self.layout.check(self.store, room=self.collator.noise.raw(self.length) - self.frame.specials)
 
     def _batches(self, plan: RowPlan, generator: np.random.Generator) -> NDArray[np.int64]:
+        rows, copies = self.rows // self.layout.copies, self.layout.copies
         if self.layout.sequential:  # row b of a batch goes on in row b of the next
-            return np.arange(len(plan) // self.rows * self.rows).reshape(-1, self.rows)
-        return length_batches((plan.end - plan.start).sum(1), rows=self.rows, generator=generator)
+            batches = np.arange(len(plan) // rows * rows).reshape(-1, rows)
+        else:
+            batches = length_batches((plan.end - plan.start).sum(1), rows=rows, generator=generator)
+        return np.concatenate([batches + copy * len(plan) for copy in range(copies)], axis=1)
 
     def batch(self, cursor: Cursor, share: slice = slice(None)) -> Batch:
         """The batch at the cursor, or this process's share of its rows."""
@@ -102,8 +115,8 @@ class Reader:
         return self.collator(self.rows_of(plan, index), Draws(seed=self.seed, epoch=version, index=index))
 
     def rows_of(self, plan: RowPlan, index: NDArray[np.int64]) -> Rows:
-        """The text of these rows, before any noise."""
-        return replace(gather(self.store, plan, index, self.frame, self.special), spelling=self.spelling)
+        """The text of these rows, before any noise; copies of a row have the same."""
+        return replace(gather(self.store, plan, index % len(plan), self.frame, self.special), spelling=self.spelling)
 
     def following(self, cursor: Cursor) -> Cursor:
         """Where the reading stands after the batch at the cursor."""
@@ -134,8 +147,11 @@ def length_batches(length: NDArray[np.int64], *, rows: int, generator: np.random
 class Turns(Protocol):
     """What takes turns in a mixture: batches in a fixed order, one cursor each."""
 
-    def following(self, cursor: Cursor) -> Cursor: ...
-    def step(self, cursor: Cursor, shares: Sequence[slice]) -> tuple[Batch, ...]: ...
+    def following(self, cursor: Cursor) -> Cursor:
+        """Where the reading stands after the batch at the cursor."""
+
+    def step(self, cursor: Cursor, shares: Sequence[slice]) -> tuple[Batch, ...]:
+        """The batch at the cursor, in parts."""
 
 
 Reads = TypeVar("Reads", bound=Turns)
@@ -158,6 +174,7 @@ class Mixture(Generic[Reads]):
         return active[int(np.searchsorted(weight, lot, side="right"))]
 
     def start(self) -> tuple[Cursor, ...]:
+        """Where every reader stands before the first step."""
         return (Cursor(),) * len(self.readers)
 
     def steps(

@@ -51,6 +51,8 @@ def lexicon_for(corpus: Corpus, path: Path | None = None, *, cache: Path | None 
 
 @dataclass(frozen=True, kw_only=True)
 class MinedPhrase(LexiconEntry):
+    """A phrase found in the text, and what speaks for it."""
+
     count: int
     togetherness: float  # nats
     freedom: float  # nats

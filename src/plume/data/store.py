@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 from plume.core.errors import PlumeError
 from plume.core.files import read_json, write_folder, write_json
 from plume.core.machine import cores
+from plume.core.part import describe
 from plume.data.corpus import Corpus, CorpusKind
 from plume.data.encoding import encode_corpus
 from plume.data.hold_out import split_off
-from plume.data.store_files import FILES, StoreWriter, expected_bytes, read_array
+from plume.data.store_files import FILES, StoreWriter, expected_bytes, named_file, read_array
 from plume.text.control import control_id
 from plume.text.tokenizer import Tokenizer
 from plume.text.words import Words
@@ -46,6 +47,7 @@ class Store:
     document_start: NDArray[np.int64]  # [D + 1], the first sentence of each document, and the number of sentences
     document_label: NDArray[np.int64]  # [D], into `labels`; -1: none
     counts: NDArray[np.int64]  # [V], how often each token occurs, separators between documents apart
+    named: dict[str, NDArray[np.int64]]  # [N] by carried field, its value at each token; -1: none, and at separators
     units: dict[str, NDArray[np.bool_]]  # [N] by kind (phrase, entity): where one begins; whoever wants them puts them in
 
     def __init__(self, folder: Path, *, info: dict[str, Any]) -> None:
@@ -57,6 +59,8 @@ class Store:
         self.units = {}
         for name in FILES:
             setattr(self, name, read_array(folder, name, vocabulary=self.vocabulary))
+        names = info.get("carries", ())  # older stores do not say
+        self.named = {name: read_array(folder, named_file(name), vocabulary=self.vocabulary) for name in names}
 
     @classmethod
     def open(cls, folder: Path) -> Store:
@@ -73,6 +77,8 @@ class Store:
 
 @dataclass(frozen=True, kw_only=True)
 class Stores:
+    """The two parts of a corpus."""
+
     train: Store
     held_out: Store
     info: dict[str, Any]
@@ -101,7 +107,7 @@ def build_stores(
 ) -> Stores:
     """The corpus as ids: from the cache if it is there and whole, or built now.
 
-    The key is the content: text, tokenizer, kind of words. `progress` is told how many characters are done, of `census().characters`.
+    The key is the content: text, tokenizer, kind of words, fields carried. `progress` is told how many characters are done, of `census().characters`.
     Any number of `workers` (processes; as many as there are cores and memory for, if not given) gives the same files; a corpus under
     `small` bytes is encoded in this process.
     """
@@ -134,14 +140,15 @@ def cache_home() -> Path:
 
 
 def _key(corpus: Corpus, tokenizer: Tokenizer, words: Words) -> str:
-    parts = (str(VERSION), corpus.kind.value, corpus.census().fingerprint, tokenizer.fingerprint, words.value)
+    parts = [str(VERSION), corpus.kind.value, corpus.census().fingerprint, tokenizer.fingerprint, words.value]
+    parts += [describe(one) for one in corpus.carries]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
 
 
 def _open(folder: Path) -> Stores:
     info = read_json(folder / "info.json", "every store has one")
     for part in ("train", "held_out"):
-        for name, size in expected_bytes(info[part], vocabulary=info["vocabulary"]).items():
+        for name, size in expected_bytes(info[part], vocabulary=info["vocabulary"], named=info.get("carries", ())).items():
             if (folder / part / name).stat().st_size != size:
                 raise PlumeError(f"{folder / part / name} is damaged")
     parts = {part: Store(folder / part, info=info) for part in ("train", "held_out")}
@@ -188,7 +195,8 @@ def _fill(
 ) -> None:
     census = corpus.census()
     pairs = corpus.kind is CorpusKind.PAIRS
-    writers = {part: StoreWriter(folder / part, tokenizer, pairs=pairs) for part in ("train", "held_out")}
+    names = [one.name for one in corpus.carries]
+    writers = {part: StoreWriter(folder / part, tokenizer, pairs=pairs, named=names) for part in ("train", "held_out")}
     encoded = encode_corpus(corpus, tokenizer, words, workers=workers, progress=progress)
     for piece in split_off(encoded, documents=census.documents, whole=corpus.kind is not CorpusKind.TEXT):
         writers["held_out" if piece.held_out else "train"].add(piece.encoded)
@@ -205,6 +213,7 @@ def _fill(
         "labels": list(census.labels),
         "languages": list(census.languages),
         "codes": [-1 if number is None else number for number in (control_id(tokenizer, label) for label in census.labels)],
+        "carries": names,
         "vocabulary": tokenizer.size,
         "documents": census.documents,
         "paragraphs": census.paragraphs,

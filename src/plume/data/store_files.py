@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from plume.data.encoder import EncodedDocuments, token_type
+from plume.data.layouts.carried import NONE
 from plume.text.tokenizer import Tokenizer
 
 FILES = (
@@ -22,11 +24,17 @@ def _type(name: str, vocabulary: int) -> np.dtype[Any]:
     return np.dtype(special.get(name, np.int64)).newbyteorder("<")
 
 
+def named_file(name: str) -> str:
+    """Of a carried field."""
+    return f"named-{name}"
+
+
 def read_array(folder: Path, name: str, *, vocabulary: int) -> NDArray[Any]:
+    """A file of the store as a memory map."""
     return np.memmap(folder / f"{name}.bin", dtype=_type(name, vocabulary), mode="r")
 
 
-def expected_bytes(sizes: dict[str, int], *, vocabulary: int) -> dict[str, int]:
+def expected_bytes(sizes: dict[str, int], *, vocabulary: int, named: Sequence[str] = ()) -> dict[str, int]:
     """How large each file must be."""
     lengths = {
         "tokens": sizes["tokens"],
@@ -38,19 +46,19 @@ def expected_bytes(sizes: dict[str, int], *, vocabulary: int) -> dict[str, int]:
         "document_start": sizes["documents"] + 1,
         "document_label": sizes["documents"],
         "counts": vocabulary,
-    }
-    return {f"{name}.bin": lengths[name] * _type(name, vocabulary).itemsize for name in FILES}
+    } | {named_file(name): sizes["tokens"] for name in named}
+    return {f"{name}.bin": length * _type(name, vocabulary).itemsize for name, length in lengths.items()}
 
 
 class StoreWriter:
     """Appends documents; what is in memory does not grow with them."""
 
-    def __init__(self, folder: Path, tokenizer: Tokenizer, *, pairs: bool = False) -> None:
+    def __init__(self, folder: Path, tokenizer: Tokenizer, *, pairs: bool = False, named: Sequence[str] = ()) -> None:
         folder.mkdir()
         self._pairs = pairs
         self.counts = np.zeros(tokenizer.size, np.int64)
         self._vocabulary, self._separator = tokenizer.size, tokenizer.separator
-        self._files: dict[str, BinaryIO] = {name: (folder / f"{name}.bin").open("wb") for name in FILES}
+        self._files: dict[str, BinaryIO] = {name: (folder / f"{name}.bin").open("wb") for name in (*FILES, *map(named_file, named))}
         self._tokens = self._sentences = self._documents = 0
         self._write("document_start", np.zeros(1, np.int64))
 
@@ -71,12 +79,15 @@ class StoreWriter:
         self._write("sentence_continued", encoded.sentence_continued)
         self._write("document_start", document_end + self._sentences)
         self._write("document_label", encoded.document_label)
+        for name, values in encoded.named.items():
+            self._write(named_file(name), np.insert(values, after, NONE))
         self.counts += np.bincount(encoded.tokens, minlength=self._vocabulary)
         self._tokens += len(encoded.tokens) + len(after)
         self._sentences += len(sentence_end)
         self._documents += len(document_end)
 
     def finish(self) -> dict[str, int]:
+        """Close the files; how many tokens, sentences and documents they hold."""
         self._write("counts", self.counts)
         for file in self._files.values():
             file.close()

@@ -17,6 +17,7 @@ import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import IO
 
@@ -25,11 +26,20 @@ import tokenizers
 
 from plume.core.part import part_from_json
 from plume.data.encoder import EncodedDocuments, Encoder, token_type
+from plume.data.layouts.carried import Spans
 from plume.text.tokenizer import Tokenizer
 from plume.text.words import Words
 
-Chunk = Sequence[Sequence[str]]  # documents as lists of paragraphs
 _COMMAND = "from plume.data.workers import serve; serve()"
+_ARRAYS = ("tokens", "word_start", "sentence_length", "document_length", "document_text", "sentence_continued")  # what the encoder knows
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chunk:
+    """What is encoded at once: documents as lists of paragraphs, and the fields that they carry."""
+
+    documents: Sequence[Sequence[str]]
+    named: dict[str, Spans] = field(default_factory=dict)
 
 
 class EncoderProcesses:
@@ -83,7 +93,8 @@ class EncoderProcesses:
             if process.pid in self._fresh:
                 _send(process.stdin, self._setting)
                 self._fresh.remove(process.pid)
-            _send(process.stdin, json.dumps(chunk, ensure_ascii=False).encode())
+            named = {name: spans.tolist() for name, spans in chunk.named.items()}
+            _send(process.stdin, json.dumps([chunk.documents, named], ensure_ascii=False).encode())
             answer = _receive(process.stdout)
         except (BrokenPipeError, EOFError):
             raise RuntimeError(
@@ -92,7 +103,7 @@ class EncoderProcesses:
             ) from None
         finally:
             self._idle.put(process)
-        return _unpack(answer, vocabulary=self._size)
+        return _unpack(answer, vocabulary=self._size, names=tuple(chunk.named))
 
 
 def serve() -> None:
@@ -106,25 +117,26 @@ def serve() -> None:
         tokenizer = Tokenizer(backend, format=part_from_json(setting["format"]))
         encoder = Encoder(tokenizer, words=Words(setting["words"]), pairs=setting["pairs"])
         while True:
-            _send(outward, _pack(encoder.encode(json.loads(_receive(inward)))))
+            documents, named = json.loads(_receive(inward))
+            spans = {name: np.array(found, np.int64).reshape(-1, 3) for name, found in named.items()}
+            _send(outward, _pack(encoder.encode(documents, spans)))
 
 
 def _pack(encoded: EncodedDocuments) -> bytes:
-    arrays = (
-        encoded.tokens, encoded.word_start, encoded.sentence_length, encoded.document_length, encoded.document_text,
-        encoded.sentence_continued,
-    )  # fmt: skip
-    return struct.pack("<6q", *map(len, arrays)) + b"".join(array.tobytes() for array in arrays)
+    arrays = [*(getattr(encoded, name) for name in _ARRAYS), *encoded.named.values()]
+    return struct.pack(f"<{len(arrays)}q", *map(len, arrays)) + b"".join(array.tobytes() for array in arrays)
 
 
-def _unpack(data: bytes, *, vocabulary: int) -> EncodedDocuments:
-    lengths = struct.unpack_from("<6q", data)
+def _unpack(data: bytes, *, vocabulary: int, names: tuple[str, ...]) -> EncodedDocuments:
     types = [np.dtype(token_type(vocabulary)), np.dtype(np.bool_), *[np.dtype(np.int64)] * 3, np.dtype(np.bool_)]
-    arrays, place = [], struct.calcsize("<6q")
-    for length, kind in zip(lengths, types, strict=True):
+    types += [np.dtype(np.int64)] * len(names)
+    head = f"<{len(types)}q"
+    arrays, place = [], struct.calcsize(head)
+    for length, kind in zip(struct.unpack_from(head, data), types, strict=True):
         arrays.append(np.frombuffer(data, kind, length, place))
         place += length * kind.itemsize
-    return EncodedDocuments.plain(*arrays)
+    plain = len(_ARRAYS)
+    return replace(EncodedDocuments.plain(*arrays[:plain]), named=dict(zip(names, arrays[plain:], strict=True)))
 
 
 def _send(stream: IO[bytes] | None, data: bytes) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -12,6 +13,7 @@ from plume.core.batch import Order
 from plume.core.errors import PlumeError
 from plume.core.part import Part
 from plume.data.corpus import CorpusKind
+from plume.data.layouts.carried import Carried
 from plume.data.layouts.layout import Layout
 from plume.heads.sentence_classification import SentenceClassification
 from plume.model.assembly import Assembly, OneNetwork
@@ -109,9 +111,14 @@ class Recipe(Part):
         return self.kinds[0].layout.corpus if self.kinds else CorpusKind.TEXT
 
     @property
+    def carries(self) -> tuple[Carried, ...]:
+        """The fields of the corpus that its rows carry beside the tokens."""
+        return tuple(dict.fromkeys(one for kind in self.kinds for one in kind.layout.carries))
+
+    @property
     def readings(self) -> int:
-        """How many rows of a batch read the same stream: two where it is read both ways."""
-        return max((kind.layout.readings for kind in self.kinds), default=1)
+        """How many rows of a batch read the same text, which no part of a batch may tear apart: two where streams are read both ways."""
+        return math.lcm(*(kind.layout.readings for kind in self.kinds))
 
     @property
     def languages(self) -> bool:
@@ -147,6 +154,8 @@ class Recipe(Part):
         if len(set(names)) < len(names):
             found.append(f"the objectives {', '.join(names)} repeat a name.")
         found += self._shared_head_problems()
+        if len({one.name for one in self.carries}) < len(self.carries):
+            found.append("its rows carry two different fields of the same name.")
         longest = self.positions.longest
         if longest is not None and self.training.length > longest:
             found.append(f"rows of {self.training.length} tokens, but positions only up to {longest}.")
@@ -162,11 +171,7 @@ class Recipe(Part):
                 )
         for kind in self.kinds:
             found += kind.problems(self.assembly)
-            if self.training.batch % kind.layout.readings:
-                found.append(
-                    f"{kind.name} reads each stream both ways, by two rows of the batch, and {self.training.batch} rows are no pairs; "
-                    "set training.batch to an even number."
-                )
+            found += [f"{kind.name}: {problem}" for problem in kind.layout.problems(kind.noise, batch=self.training.batch)]
             if kind.noise.order is Order.PREFIX and not any(self.format.segments):
                 found.append(f"{kind.name}: a prefix order tells its two texts by their segments, and this format's pair has none.")
             if kind.noise.target.texts > 1 and kind.layout.texts > 1 and not any(self.format.segments):
@@ -200,7 +205,7 @@ class Recipe(Part):
 
     def _recurrent_problems(self) -> list[str]:
         found = []
-        turned = [kind.name for kind in self.kinds if kind.layout.readings > 1]
+        turned = [kind.name for kind in self.kinds if kind.layout.directions > 1]
         if turned and self.assembly.directions < 2 and not self.positions.mirrors:
             found.append(f"{turned[0]}: half of the rows run backwards, and no network reads them; set assembly=TwoDirections().")
         if not isinstance(self.network, Recurrent):

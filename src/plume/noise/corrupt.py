@@ -29,6 +29,7 @@ class Shown:
 
 @dataclass(frozen=True, kw_only=True)
 class Corrupt(Part):
+    keeps_places: ClassVar[bool] = False  # what is shown stands where it stood
     shows_mask: ClassVar[bool] = False
     shows_sentinels: ClassVar[bool] = False
     questions: ClassVar[tuple[str, ...]] = ()  # which further ones objectives may ask of it
@@ -44,6 +45,8 @@ class Corrupt(Part):
 @dataclass(frozen=True, kw_only=True)
 class Keep(Corrupt):
     """The text as it is."""
+
+    keeps_places: ClassVar[bool] = True
 
     def __call__(self, rows: Rows, chosen: Chosen, draws: Draws, alphabet: Alphabet) -> Shown:
         return Shown(tokens=rows.tokens, length=rows.length)
@@ -71,6 +74,7 @@ class Mask(Corrupt):
     option `--replacement-method span`), and random tokens from the corpus: `Mask(per=Per.UNIT, draw=Draw.CORPUS)`.
     """
 
+    keeps_places: ClassVar[bool] = True
     shows_mask: ClassVar[bool] = True
 
     mask: float = 0.8

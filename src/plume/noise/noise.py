@@ -59,6 +59,11 @@ class Noise(Part):
         return self.select.needs_units
 
     @property
+    def keeps_places(self) -> bool:
+        """Does every token that is shown stand where it stood in the text, so that what rides with the tokens may be laid beside them?"""
+        return self.rearrange.keeps_places and self.corrupt.keeps_places and self.target.keeps_places
+
+    @property
     def needs_sentences(self) -> bool:
         """Does any of the four ask which sentence a token belongs to?"""
         return any(part.needs_sentences for part in (self.rearrange, self.select, self.target))

@@ -18,6 +18,7 @@ from plume.noise.rows import Rows
 @dataclass(frozen=True, kw_only=True)
 class Rearrange(Part):
     needs_sentences: ClassVar[bool] = False
+    keeps_places: ClassVar[bool] = False
 
     def __call__(self, rows: Rows, draws: Draws) -> Rows:
         """The same tokens in another order, with their bounds."""
@@ -27,6 +28,8 @@ class Rearrange(Part):
 @dataclass(frozen=True, kw_only=True)
 class InOrder(Rearrange):
     """As it stands in the corpus."""
+
+    keeps_places: ClassVar[bool] = True
 
     def __call__(self, rows: Rows, draws: Draws) -> Rows:
         return rows

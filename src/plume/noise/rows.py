@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Rows:
+    """Rows of a batch as the text has them, framed and padded."""
+
     tokens: NDArray[np.int64]  # [B, T]
     length: NDArray[np.int64]  # [B] the rest is padding
     special: NDArray[np.bool_]  # [B, T] special tokens and padding: never selected
@@ -24,6 +26,7 @@ class Rows:
     units: dict[str, NDArray[np.bool_]] = field(default_factory=dict)  # by kind (phrase, entity): where one begins; words elsewhere
     spelling: Spelling | None = None  # of the vocabulary, for noise that compares words
     backward: NDArray[np.bool_] | None = None  # [B] rows read from their end to their start
+    named: dict[str, NDArray[np.int64]] = field(default_factory=dict)  # [B, T] by name, what the corpus carries beside its tokens
     label: NDArray[np.int64] | None = None  # [B] what the layout knows of each row (next or random, in order or swapped)
 
     def with_closing(self) -> Rows:

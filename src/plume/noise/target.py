@@ -55,6 +55,7 @@ class Aim:
 @dataclass(frozen=True, kw_only=True)
 class TargetRule(Part):
     needs_sentences: ClassVar[bool] = False
+    keeps_places: ClassVar[bool] = False  # the input is the row place by place, or its beginning
     of_original: ClassVar[bool] = False  # the answer is the text as it was before it was rearranged
     decoder: ClassVar[bool] = False  # a decoder writes the answers, from what the encoder read
     streams: ClassVar[bool] = False  # a query stream predicts them (XLNet)
@@ -81,6 +82,8 @@ class TargetRule(Part):
 class InPlace(TargetRule):
     """The original token, at its own position (BERT); where tokens were moved, `moved` asks for those that belong there (StructBERT)."""
 
+    keeps_places: ClassVar[bool] = True
+
     def __call__(self, rows: Rows, chosen: Chosen, shown: Shown, draws: Draws, alphabet: Alphabet) -> Aim:
         others = {} if shown.moved is None else {"moved": SecondQuestion(where=shown.moved, what=rows.tokens)}
         return Aim(shown=shown.tokens, length=rows.length, where=chosen.tokens, what=rows.tokens, others=others)
@@ -89,6 +92,8 @@ class InPlace(TargetRule):
 @dataclass(frozen=True, kw_only=True)
 class NextToken(TargetRule):
     """The token that follows (GPT): a row of T + 1 tokens gives T predictions."""
+
+    keeps_places: ClassVar[bool] = True
 
     def __call__(self, rows: Rows, chosen: Chosen, shown: Shown, draws: Draws, alphabet: Alphabet) -> Aim:
         inside = np.arange(1, rows.tokens.shape[1]) < rows.length[:, None]

@@ -20,6 +20,7 @@ class Example:
     languages: tuple[
         str, ...
     ] = ()  # of the texts, as far as the file says: one of all, or of the first and of the others; none or "": find out
+    named: dict[str, Any] = field(default_factory=dict, hash=False)  # whatever else a reader has to say of it, by name: entities, documents
 
 
 @dataclass(kw_only=True)

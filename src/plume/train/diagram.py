@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from pathlib import Path
 
@@ -31,7 +32,8 @@ _PAIRS = (("the cat sleeps", "die katze schläft"), ("we read books", "wir lesen
 
 def diagrams(recipe: Recipe, *, length: int = 14, seed: int = 5) -> dict[str, str]:
     """By kind of batch, the picture of one row."""
-    small = replace(recipe, training=replace(recipe.training, length=length, batch=2))
+    rows = math.lcm(2, recipe.readings)
+    small = replace(recipe, training=replace(recipe.training, length=length, batch=rows))
     with tempfile.TemporaryDirectory() as scratch:
         corpus = _corpus(small, Path(scratch))
         coded = any(isinstance(kind.layout, CodedBlocks) for kind in small.kinds)
@@ -40,7 +42,7 @@ def diagrams(recipe: Recipe, *, length: int = 14, seed: int = 5) -> dict[str, st
         stores.train.units |= {unit: np.asarray(stores.train.word_start).copy() for unit in ("phrase", "entity")}
         found = {}
         for kind in small.kinds:
-            reader = make_reader(stores.train, small, tokenizer, seed=seed, kind=kind, rows=2)
+            reader = make_reader(stores.train, small, tokenizer, seed=seed, kind=kind, rows=rows)
             batch = to_device(reader.step(Cursor(), [slice(0, 1)])[0], torch.device("cpu"))
             found[kind.name] = draw(batch, kind, tokenizer)
     return found
@@ -57,7 +59,7 @@ def _corpus(recipe: Recipe, folder: Path) -> Corpus:
         text = "\\n".join(_SENTENCES)
         lines = [f'{{"text": "{text}", "label": "{label}"}}' for label in ("Books", "News") for _ in range(10)]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return Corpus(path, kind=recipe.corpus)
+    return Corpus(path, kind=recipe.corpus, carries=recipe.carries)
 
 
 def draw(batch: Batch, kind: BatchKind, tokenizer: Tokenizer) -> str:

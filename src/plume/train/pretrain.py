@@ -68,7 +68,7 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
     quiet = quiet or not processes.first
     recipe = settings.recipe
     recipe.noise  # noqa: B018 - says at once if there is nothing to train
-    corpus = Corpus(list(settings.corpus), kind=recipe.corpus)
+    corpus = Corpus(list(settings.corpus), kind=recipe.corpus, carries=recipe.carries)
     corpus.require_trainable()
     tokenizer = run_tokenizer(settings, folder, corpus, processes, quiet=quiet)
     stores = shared_stores(corpus, tokenizer, recipe, processes, quiet=quiet)

@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 from plume.core.errors import PlumeError
 from plume.core.part import Part
 from plume.data.corpus import CorpusKind
+from plume.data.layouts.carried import Carried
 from plume.data.layouts.stretches import Offsets, partners, sentence_pieces, sentences_of, truncate, walk
 
 if TYPE_CHECKING:
     from plume.data.store import Store
+    from plume.noise.noise import Noise
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +60,11 @@ _SHARES = {  # of rows with a random second text, and with the two swapped
 
 @dataclass(frozen=True, kw_only=True)
 class Layout(Part):
+    """How an epoch's rows are planned, what they carry, and how often a batch draws each."""
+
     label: PairLabel | None = None
+    carries: tuple[Carried, ...] = ()  # fields of the corpus that ride with the tokens to `Batch.named`
+    copies: int = 1  # each row of a batch comes so often in it, with random draws of its own each time (SimCSE, arXiv:2104.08821: 2)
 
     @property
     def texts(self) -> int:
@@ -76,9 +82,18 @@ class Layout(Part):
         return False
 
     @property
-    def readings(self) -> int:
-        """How many rows of a batch read the same stream, each in its own way: a batch has a multiple of so many rows."""
+    def directions(self) -> int:
+        """From how many sides each stream is read, by a row each."""
         return 1
+
+    @property
+    def readings(self) -> int:
+        """How many rows of a batch read the same text, each in its own way: a batch has a multiple of so many rows.
+
+        Reading r of text t is row r · n + t of a batch of n texts. So any part of a batch that takes each p-th row, where p divides n, has all
+        readings of its texts, in the same order.
+        """
+        return self.directions * self.copies
 
     @property
     def reads_sentences(self) -> bool:
@@ -99,6 +114,27 @@ class Layout(Part):
     def corpus(self) -> CorpusKind:
         """What the rows are made from."""
         return CorpusKind.TEXT
+
+    def problems(self, noise: Noise, *, batch: int) -> list[str]:
+        """Why its rows cannot go through this noise, or fill a batch of so many."""
+        found = []
+        if self.copies < 1:
+            return [f"it draws each row {self.copies} times; set layout.copies to 1 or more."]
+        if batch % self.readings:
+            found.append(
+                f"it draws each row of a batch {self.copies} times, and {batch} rows do not divide by {self.readings}; "
+                f"set training.batch to a multiple of {self.readings}."
+                if self.copies > 1
+                else f"it reads each stream both ways, by two rows of the batch, and {batch} rows are no pairs; set training.batch to an even number."
+            )
+        if self.carries and self.corpus is not CorpusKind.TEXT:
+            found.append(f"only text carries further fields such as '{self.carries[0].name}', and its rows are made from {self.corpus}.")
+        if self.carries and not noise.keeps_places:
+            found.append(
+                f"its rows carry '{self.carries[0].name}' place by place, and its noise moves, adds or drops tokens; "
+                "use one that leaves every token its place, such as BERT's masking, or leave layout.carries out."
+            )
+        return found
 
     def as_it_is(self) -> Layout:
         """For measuring: rows as the text has them, where training repeats some."""

@@ -28,13 +28,13 @@ class InStreams(Layout):
         return True
 
     @property
-    def readings(self) -> int:
+    def directions(self) -> int:
         return 2 if self.backward else 1
 
     def streams(self, rows: int) -> int:
         """How many streams a batch of so many rows reads."""
-        assert rows % self.readings == 0, "the recipe's check refuses such a batch"
-        return rows // self.readings
+        assert rows % self.directions == 0, "the recipe's check refuses such a batch"
+        return rows // self.directions
 
 
 @dataclass(frozen=True, kw_only=True)
