@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
@@ -73,6 +74,14 @@ class Head(Part):
     def needs_equal_widths(self) -> bool:
         """Does it hold the network's states against token vectors as they are?"""
         return False
+
+    def problems(self, recipe: Any, name: str) -> Iterator[str]:
+        unequal = recipe.embedding.width != recipe.network.output_width
+        if unequal and self.needs_equal_widths and not recipe.assembly.generates:
+            yield (
+                f"{name} holds states of width {recipe.network.output_width} against token vectors of width {recipe.embedding.width}; "
+                "set its head.transform=True."
+            )
 
     def build(self, dims: Dims) -> HeadModule:
         raise NotImplementedError

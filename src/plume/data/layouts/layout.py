@@ -6,8 +6,9 @@ A layout plans a whole epoch as arrays of token offsets (no Python per token or 
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,6 +100,13 @@ class Layout(Part):
     def corpus(self) -> CorpusKind:
         """What the rows are made from."""
         return CorpusKind.TEXT
+
+    def problems(self, recipe: Any, name: str) -> Iterator[str]:
+        if recipe.training.batch % self.readings:
+            yield (
+                f"{name} reads each stream both ways, by two rows of the batch, and {recipe.training.batch} rows are no pairs; "
+                "set training.batch to an even number."
+            )
 
     def as_it_is(self) -> Layout:
         """For measuring: rows as the text has them, where training repeats some."""
