@@ -1,7 +1,7 @@
 """A user's own parts: classes in files or modules that the user has named, by `use_parts`, by --parts or in PLUME_PARTS.
 
-A model directory names such a class (`own/my_recipe:MyHead`), says which file it came from and that file's hash, and never holds code. Only what the user
-has named is executed. The environment variable hands the names on to every process that this one starts.
+A model directory names such a class (`own/my_recipe:MyHead`), says which file it came from and that file's hash, and never holds code. Only what
+the user has named is executed. The environment variable hands the names on to every process that this one starts.
 """
 
 from __future__ import annotations

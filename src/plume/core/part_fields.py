@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import typing
 from typing import Any
 
 
-@functools.cache
+_HINTS: dict[Any, dict[str, Any]] = {}
+
+
 def hints(kind: Any) -> dict[str, Any]:
     """Field names and their resolved types, in order of declaration."""
-    resolved = typing.get_type_hints(kind)
-    return {field.name: resolved[field.name] for field in dataclasses.fields(kind)}
+    if kind not in _HINTS:
+        resolved = typing.get_type_hints(kind)
+        _HINTS[kind] = {field.name: resolved[field.name] for field in dataclasses.fields(kind)}
+    return _HINTS[kind]
 
 
 def required(kind: Any) -> set[str]:

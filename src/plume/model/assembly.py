@@ -195,7 +195,7 @@ class AttentionalDecoder(Assembly):
         )
 
     def build(self, recipe: Recipe, *, vocabulary: int) -> Model:
-        from plume.model.networks.recurrent_decoders import CoVeModel
+        from plume.model.networks.translation_encoder import CoVeModel
         from plume.nn.recurrent_attention import AttentionDecoder
 
         decoder = AttentionDecoder(width=2 * recipe.network.output_width, depth=recipe.network.depth, dropout=self.dropout)
@@ -217,7 +217,7 @@ class NeighbourDecoders(Assembly):
         return True
 
     def build(self, recipe: Recipe, *, vocabulary: int) -> Model:
-        from plume.model.networks.recurrent_decoders import SkipThoughtModel
+        from plume.model.networks.neighbour_decoders import SkipThoughtModel
         from plume.nn.conditional_gru import VectorDecoder
 
         decoder = VectorDecoder(width=recipe.network.width, conditioning=self.conditioning)
