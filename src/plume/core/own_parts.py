@@ -58,10 +58,15 @@ def named_file(path: Path) -> ModuleType:
 
 
 def load_named() -> None:
-    """Open all that PLUME_PARTS names and that is not open yet."""
+    """Open all that PLUME_PARTS names, that is there and not open yet."""
     for word in _in_environment():
-        if not any(word == one.name or os.path.abspath(word) == one.path for one in _NAMED):
+        if not _is_missing(word) and not any(word == one.name or os.path.abspath(word) == one.path for one in _NAMED):
             _NAMED.append(_opened(word))
+
+
+def environment() -> dict[str, str]:
+    """What a process elsewhere must be told to know the same."""
+    return {VARIABLE: os.environ[VARIABLE]} if os.environ.get(VARIABLE) else {}
 
 
 def _in_environment() -> list[str]:
@@ -98,13 +103,22 @@ def module_of(address: str, class_name: str, origin: Any) -> ModuleType | None:
         file = said or name
         raise PlumeError(
             f"This model uses {class_name} of {file}, which is not plume's. If you trust that file, name it: "
-            f"--parts {file} on the command line, plume.use_parts('{file}') in Python."
+            f"--parts {file} on the command line, plume.use_parts('{file}') in Python.{_missing()}"
         )
     same = next((one for one in found if one.sha256 == sha256), found[0])
     if same.sha256 != sha256 and (same.path, sha256) not in _TOLD:
         _TOLD.add((same.path, sha256))
         print(f"plume: {same.path} is not as it was when this model was made: {class_name} may do something else.", file=sys.stderr)
     return same.module
+
+
+def _missing() -> str:
+    missing = [word for word in _in_environment() if _is_missing(word)]
+    return f" {VARIABLE} names {', '.join(missing)}, which is not there." if missing else ""
+
+
+def _is_missing(word: str) -> bool:
+    return _is_file(word) and not os.path.isfile(word)
 
 
 def _is_file(source: str) -> bool:
@@ -120,7 +134,7 @@ def _opened(source: str) -> OwnModule:
         path = getattr(module, "__file__", None) or ""
         return OwnModule(name=source, said=source, path=path, sha256=_hash(Path(path).read_bytes()) if path else "", module=module)
     path = os.path.abspath(source)
-    if not os.path.isfile(path):
+    if _is_missing(path):
         raise PlumeError(f"There is no file {source} with parts of your own.")
     content = Path(path).read_bytes()
     module = _imported(path) or _executed(path, content, source)

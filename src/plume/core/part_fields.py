@@ -6,7 +6,6 @@ import dataclasses
 import typing
 from typing import Any
 
-
 _HINTS: dict[Any, dict[str, Any]] = {}
 
 
