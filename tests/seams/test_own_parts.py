@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -199,6 +200,16 @@ def test_another_process_is_told(trained: Path, file: Path) -> None:
     code = f"import plume.model.checkpoint as c; from pathlib import Path; print(c.read_recipe(Path({str(trained)!r})).name)"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert told.stdout == "echo\n", told.stderr
+
+
+def test_a_study_rehearses_it_in_a_process_of_its_own(file: Path) -> None:
+    """Such a process is handed the recipe itself, and was forked off a server that may be older than the name."""
+    forget()
+    code = "import pickle, sys; print(pickle.load(sys.stdin.buffer).objectives[0].head.sharpness)"
+    sent = pickle.dumps(read_recipe_file(file))
+    forget()
+    made = subprocess.run([sys.executable, "-c", code], input=sent, capture_output=True, check=False)
+    assert made.stdout == b"8.0\n", made.stderr
 
 
 def test_in_python(trained: Path, file: Path) -> None:

@@ -78,6 +78,11 @@ def is_plumes(kind: type) -> bool:
     return kind.__module__.partition(".")[0] == "plume"
 
 
+def executed_file(kind: type) -> str | None:
+    """The file that a class was made of by executing it; None: Python imports its module by itself."""
+    return sys.modules[kind.__module__].__file__ if kind.__module__.startswith(_PREFIX) else None
+
+
 def written(kind: type) -> tuple[str, dict[str, str]]:
     """The address of a user's own class, and where it came from, as a file holds them."""
     path = getattr(sys.modules.get(kind.__module__), "__file__", None)

@@ -11,6 +11,7 @@ import enum
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, Self
 
+from plume.core import own_parts
 from plume.core.errors import PlumeError
 from plume.core.part_fields import hints
 
@@ -43,6 +44,16 @@ class Part:
     def problems(self, recipe: Any, name: str) -> Iterable[str]:
         """Why it cannot work in this Recipe, a sentence each. `name` is that of the objective, or else of the field, which it belongs to."""
         return ()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        file = own_parts.executed_file(type(self))
+        return super().__reduce_ex__(protocol) if file is None else (_in_another_process, (file, self.to_json()))
+
+
+def _in_another_process(file: str, data: dict[str, Any]) -> Any:
+    """A part whose class is of a user's file, which that process may not have executed yet."""
+    own_parts.use_parts(file)
+    return part_from_json(data)
 
 
 def part_from_json(data: Any) -> Any:
