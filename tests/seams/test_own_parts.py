@@ -176,7 +176,19 @@ def test_it_is_resumed_and_tuned_with_the_file_named(run: Run, trained: Path, fi
     assert code == 0, said
     rows = "".join(f"{text}\t{label}\n" for text, label in [("the cat finds bread", "yes"), ("my sister forgets", "no")] * 8)
     (tmp_path / "train.tsv").write_text("text\tlabel\n" + rows, encoding="utf-8")
-    words = ["tune", trained, "--task", "classification", "--train", tmp_path / "train.tsv", "--out", tmp_path / "tuned", "--budget", "2steps", "-q"]
+    words = [
+        "tune",
+        trained,
+        "--task",
+        "classification",
+        "--train",
+        tmp_path / "train.tsv",
+        "--out",
+        tmp_path / "tuned",
+        "--budget",
+        "2steps",
+        "-q",
+    ]
     assert run(*words)[0] == 2
     code, _, said = run(*words, "--parts", file)
     assert code == 0, said
@@ -230,7 +242,7 @@ def test_an_importable_module_is_named_as_such(tmp_path: Path, monkeypatch: pyte
     written = recipe.to_json()
     assert written["objectives"][0]["head"]["part"] == "own/tinkered.parts:Cosine"
     assert part_from_json(json.loads(json.dumps(written))) == recipe
-    with pytest.raises(PlumeError, match="There is no module tinkered.party"):
+    with pytest.raises(PlumeError, match=r"There is no module tinkered\.party"):
         library.use_parts("tinkered.party")
 
 
@@ -239,7 +251,7 @@ def test_a_class_of_a_module_that_the_program_imported_is_not_made_twice(tmp_pat
     monkeypatch.syspath_prepend(tmp_path)
     forget()
     module = __import__("workbench_parts")
-    with pytest.raises(PlumeError, match="Echo is a part of your own, of workbench_parts.py, which was not named"):
+    with pytest.raises(PlumeError, match=r"Echo is a part of your own, of workbench_parts\.py, which was not named"):
         module.Echo().to_json()
     library.use_parts(tmp_path / "workbench_parts.py")
     assert part_from_json(module.Echo(mask=0.5).to_json()) == module.Echo(mask=0.5)
@@ -248,7 +260,7 @@ def test_a_class_of_a_module_that_the_program_imported_is_not_made_twice(tmp_pat
 def test_own_parts_can_be_set_and_bring_their_own_checks(file: Path) -> None:
     forget()
     recipe = read_recipe_file(file)
-    with pytest.raises(PlumeError, match="masked_lm tells tokens apart by a sharpness above 0, not -1.0"):
+    with pytest.raises(PlumeError, match=r"masked_lm tells tokens apart by a sharpness above 0, not -1\.0"):
         changed(recipe, overrides=["objectives.masked_lm.head.sharpness=-1"])
     bert = library.recipe("bert/tiny")
     set_ = changed(bert, overrides=["objectives.masked_lm.noise.corrupt=Echo(mask=0.25)"])

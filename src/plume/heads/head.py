@@ -33,6 +33,8 @@ class Loss:
 
 
 class HeadModule(nn.Module):
+    """A head with its weights."""
+
     def loss(self, encoded: Encoded, target: Target) -> Loss:
         raise NotImplementedError
 
@@ -68,6 +70,8 @@ class HeadModule(nn.Module):
 
 @dataclass(frozen=True, kw_only=True)
 class Head(Part):
+    """A declaration of what answers, built on the states of a network."""
+
     reads_rows: ClassVar[bool] = False  # a sentence's from all of its tokens, not from the first alone
 
     @property

@@ -32,6 +32,8 @@ class Embedding(Part):
 
 
 class EmbeddingModule(nn.Module):
+    """What an `Embedding` builds: token, position and segment vectors of a row, summed."""
+
     def __init__(self, part: Embedding, *, token: nn.Embedding, positions: PositionModule) -> None:
         super().__init__()
         self.token = token

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 
 class RecurrentCell(enum.StrEnum):
+    """The kind of recurrence."""
+
     LSTM = "lstm"
     GRU = "gru"
 

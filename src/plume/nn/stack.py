@@ -31,6 +31,8 @@ class Sharing(enum.StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Transformer(Network):
+    """A stack of blocks (arXiv:1706.03762): what BERT, GPT and most families are made of. `depth` blocks of `heads` heads, `width` wide."""
+
     width: int = 768
     depth: int = 12
     heads: int = 12

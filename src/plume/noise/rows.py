@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Rows:
+    """Rows of a batch as the text has them, framed and padded."""
+
     tokens: NDArray[np.int64]  # [B, T]
     length: NDArray[np.int64]  # [B] the rest is padding
     special: NDArray[np.bool_]  # [B, T] special tokens and padding: never selected

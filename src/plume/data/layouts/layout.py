@@ -59,6 +59,8 @@ _SHARES = {  # of rows with a random second text, and with the two swapped
 
 @dataclass(frozen=True, kw_only=True)
 class Layout(Part):
+    """How an epoch's rows are planned, what they carry, and how often a batch draws each."""
+
     label: PairLabel | None = None
 
     @property

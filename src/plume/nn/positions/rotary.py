@@ -34,6 +34,8 @@ class RotaryPositions(PositionModule):
 
 @dataclass(frozen=True, kw_only=True)
 class Rotary(PositionScheme):
+    """Rotary positions (RoFormer, arXiv:2104.09864): queries and keys are turned by their position, scores see only distances."""
+
     longest: int | None = None
     base: float = 10000.0
 
