@@ -13,7 +13,7 @@ from plume.model.assembly import GeneratorDiscriminator
 from plume.recipes import _catalog as catalog
 from plume.recipes._own import changed, read_recipe_file
 
-HEAD = "import plume\nfrom plume.core.part import replace\n"
+HEAD = "import plume\nfrom plume.parts import replace\n"
 
 
 def written(folder: Path, text: str) -> Path:
