@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from plume._version import __version__
 from plume.core.errors import PlumeError
+from plume.core.own_parts import use_parts
 
 if TYPE_CHECKING:
     from plume.api import compare, export_hf, import_hf, load, pretrain, recipe, resume, tune
 
-__all__ = ["PlumeError", "__version__", "compare", "export_hf", "import_hf", "load", "pretrain", "recipe", "resume", "tune"]
+__all__ = ["PlumeError", "__version__", "compare", "export_hf", "import_hf", "load", "pretrain", "recipe", "resume", "tune", "use_parts"]
 
 
 def __getattr__(name: str) -> Any:

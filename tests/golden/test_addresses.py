@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from plume.core.moved import address_now
-from plume.core.part import Part, _class_at, part_from_json
+from plume.core.part import Part, part_from_json
+from plume.core.part_json import class_at
 from plume.model.recipe import Training
 
 _WRITTEN = Path(__file__).with_name("addresses.txt").read_text(encoding="utf-8").split()
@@ -13,8 +14,8 @@ _WRITTEN = Path(__file__).with_name("addresses.txt").read_text(encoding="utf-8")
 
 @pytest.mark.parametrize("address", _WRITTEN)
 def test_a_part_is_found_where_an_earlier_version_wrote_it(address: str) -> None:
-    assert issubclass(_class_at(address_now(address)), Part)
-    assert _class_at(address_now(address)).__name__ == address.partition(":")[2]
+    assert issubclass(class_at(address_now(address)), Part)
+    assert class_at(address_now(address)).__name__ == address.partition(":")[2]
 
 
 def test_a_field_is_found_under_its_earlier_name() -> None:

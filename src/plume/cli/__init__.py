@@ -10,6 +10,7 @@ import sys
 import typer
 
 from plume._version import __version__
+from plume.cli._own_parts import Parts, with_parts
 from plume.core.errors import PlumeError
 from plume.core.files import refusal
 
@@ -51,12 +52,15 @@ def _version(wanted: bool) -> None:
 
 
 @app.callback()
-def _options(version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version.")) -> None:
+def _options(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+    parts: Parts = None,
+) -> None:
     """A workbench for pre-trained language models: pre-train many families on your own text, at an equal budget."""
 
 
 for _name in COMMANDS:
-    app.command(_name)(importlib.import_module(f"plume.cli.{_name}_" if _name == "import" else f"plume.cli.{_name}").run)
+    app.command(_name)(with_parts(importlib.import_module(f"plume.cli.{_name}_" if _name == "import" else f"plume.cli.{_name}").run))
 
 
 def main() -> None:

@@ -98,14 +98,17 @@ def write_atomic(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
+    """The whole text or, if anything fails, what was there before."""
     write_atomic(path, lambda target: target.write_text(text, encoding="utf-8"))
 
 
 def write_json(path: Path, data: Any) -> None:
+    """The same, as indented JSON."""
     write_text(path, json.dumps(data, ensure_ascii=False, indent=2) + "\n")
 
 
 def read_json(path: Path, what: str) -> Any:
+    """What the file holds; `what` says in errors what it should."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

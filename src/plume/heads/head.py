@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
@@ -32,6 +33,8 @@ class Loss:
 
 
 class HeadModule(nn.Module):
+    """A head with its weights."""
+
     def loss(self, encoded: Encoded, target: Target) -> Loss:
         raise NotImplementedError
 
@@ -67,12 +70,22 @@ class HeadModule(nn.Module):
 
 @dataclass(frozen=True, kw_only=True)
 class Head(Part):
+    """A declaration of what answers, built on the states of a network."""
+
     reads_rows: ClassVar[bool] = False  # a sentence's from all of its tokens, not from the first alone
 
     @property
     def needs_equal_widths(self) -> bool:
         """Does it hold the network's states against token vectors as they are?"""
         return False
+
+    def problems(self, recipe: Any, name: str) -> Iterator[str]:
+        unequal = recipe.embedding.width != recipe.network.output_width
+        if unequal and self.needs_equal_widths and not recipe.assembly.generates:
+            yield (
+                f"{name} holds states of width {recipe.network.output_width} against token vectors of width {recipe.embedding.width}; "
+                "set its head.transform=True."
+            )
 
     def build(self, dims: Dims) -> HeadModule:
         raise NotImplementedError

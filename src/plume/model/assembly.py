@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Assembly(Part):
+    """Which networks there are, and how they work together."""
+
     @property
     def generates(self) -> bool:
         """Is there a generator whose samples another network judges?"""
@@ -58,7 +61,21 @@ class Assembly(Part):
         """Why it cannot be made of this recurrent network."""
         return []
 
+    def problems(self, recipe: Recipe, name: str) -> Iterator[str]:
+        turned = [kind.name for kind in recipe.kinds if kind.layout.directions > 1]
+        if turned and self.directions < 2 and not recipe.positions.mirrors:
+            yield f"{turned[0]}: half of the rows run backwards, and no network reads them; set assembly=TwoDirections()."
+        if isinstance(recipe.network, Recurrent):
+            yield from self.misfits(recipe.network)
+            if self.directions > 1 and len(turned) < len(recipe.kinds):
+                yield "one of the two directions would have nothing to read; set layout=Streams(backward=True)."
+        elif self.directions > 1:
+            yield "two directions are read by recurrent networks; a Transformer sees both sides by itself."
+        elif self.recurs:
+            yield f"{type(self).__name__} is made of recurrent networks; set network=Recurrent()."
+
     def build(self, recipe: Recipe, *, vocabulary: int) -> Model:
+        """The networks of the recipe, with first weights."""
         raise NotImplementedError
 
 
@@ -109,6 +126,7 @@ class EncoderDecoder(Assembly):
         return True
 
     def decoder(self, network: Transformer) -> Transformer:
+        """The decoder's stack: the encoder's, of its own depth."""
         return replace(network, depth=self.depth or network.depth, pruned=())
 
     def build(self, recipe: Recipe, *, vocabulary: int) -> Model:
@@ -177,7 +195,7 @@ class AttentionalDecoder(Assembly):
         )
 
     def build(self, recipe: Recipe, *, vocabulary: int) -> Model:
-        from plume.model.networks.recurrent_decoders import CoVeModel
+        from plume.model.networks.translation_encoder import CoVeModel
         from plume.nn.recurrent_attention import AttentionDecoder
 
         decoder = AttentionDecoder(width=2 * recipe.network.output_width, depth=recipe.network.depth, dropout=self.dropout)
@@ -199,7 +217,7 @@ class NeighbourDecoders(Assembly):
         return True
 
     def build(self, recipe: Recipe, *, vocabulary: int) -> Model:
-        from plume.model.networks.recurrent_decoders import SkipThoughtModel
+        from plume.model.networks.neighbour_decoders import SkipThoughtModel
         from plume.nn.conditional_gru import VectorDecoder
 
         decoder = VectorDecoder(width=recipe.network.width, conditioning=self.conditioning)

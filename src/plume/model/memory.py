@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from plume.core.batch import Order
 from plume.core.errors import PlumeError
 from plume.core.part import Part
 
@@ -24,6 +26,14 @@ class Memory(Part):
     def __post_init__(self) -> None:
         if self.length < 1 or not 0 < self.reuse <= 1:
             raise PlumeError(f"A memory of {self.length} positions with {self.reuse} of each row: both lie above 0, the second up to 1.")
+
+    def problems(self, recipe: Any, name: str) -> Iterator[str]:
+        if any(kind.noise.order is Order.REVERSED for kind in recipe.kinds):
+            yield "a memory holds the text before, which a network that reads from right to left must not see."
+        if any(self.reuse != getattr(kind.layout, "reuse", 1.0) for kind in recipe.kinds):
+            yield "the memory must keep the share of a row that the next row follows on; set memory.reuse as layout.reuse."
+        if not all(kind.layout.sequential for kind in recipe.kinds):
+            yield "memory needs rows that go on from batch to batch; set layout=Streams()."
 
     @torch.no_grad()
     def after(self, before: States | None, layers: Sequence[Tensor]) -> States:

@@ -20,6 +20,7 @@ class Schedule(Part):
             raise PlumeError(f"A warm-up of {self.warmup} is not a share of the run: give a number from 0 to below 1.")
 
     def factor(self, progress: float) -> float:
+        """Of the peak, at this share of the run."""
         if progress < self.warmup:
             return progress / self.warmup
         return self.after(min((progress - self.warmup) / (1 - self.warmup), 1.0))
@@ -39,12 +40,16 @@ class Constant(Schedule):
 
 @dataclass(frozen=True, kw_only=True)
 class Linear(Schedule):
+    """Down to 0 in a straight line."""
+
     def after(self, progress: float) -> float:
         return 1.0 - progress
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cosine(Schedule):
+    """Down to 0 along half a cosine."""
+
     def after(self, progress: float) -> float:
         return 0.5 * (1 + math.cos(math.pi * progress))
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from plume.core.batch import Order
 from plume.core.errors import PlumeError
 from plume.nn.dropout import dropout, keep_mask
 from plume.nn.network import Network
+from plume.nn.positions.scheme import NoPositions
 from plume.nn.recurrent_layer import RecurrentCell, RecurrentLayer, Start, run_layers
 from plume.nn.recurrent_rows import State, arranged, at_end, from_the_end, placed
 
@@ -65,6 +68,19 @@ class Recurrent(Network):
     @property
     def output_width(self) -> int:
         return self.projection or self.output or self.width
+
+    def problems(self, recipe: Any, name: str) -> Iterator[str]:
+        if not isinstance(recipe.positions, NoPositions):
+            yield "a recurrent network knows the order of tokens by reading them; set positions=NoPositions()."
+        if recipe.memory is not None:
+            yield "a recurrent network carries its state on by itself; leave memory out."
+        for kind in recipe.kinds:
+            hidden = kind.noise
+            if recipe.assembly.both_ways:
+                if hidden.order is not Order.FULL or hidden.target.decoder:
+                    yield f"{kind.name} must not see what it predicts, and {type(recipe.assembly).__name__} reads from both ends."
+            elif not hidden.target.decoder and (hidden.order is not Order.CAUSAL or hidden.corrupt.shows_mask):
+                yield f"{kind.name} sees both sides of what it predicts, and a recurrent network reads from one end to the other."
 
     def build(self, input_width: int) -> RecurrentStack:
         """The layers, for inputs of that width."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import enum
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,13 +30,22 @@ class Shown:
 
 @dataclass(frozen=True, kw_only=True)
 class Corrupt(Part):
+    """What the network is shown where tokens were selected."""
+
     keeps_places: ClassVar[bool] = False  # what is shown stands where it stood
     shows_mask: ClassVar[bool] = False
     shows_sentinels: ClassVar[bool] = False
     questions: ClassVar[tuple[str, ...]] = ()  # which further ones objectives may ask of it
 
     def __call__(self, rows: Rows, chosen: Chosen, draws: Draws, alphabet: Alphabet) -> Shown:
+        """The rows as the network sees them."""
         raise NotImplementedError
+
+    def problems(self, recipe: Any, name: str) -> Iterator[str]:
+        if self.shows_mask and recipe.format.mask is None:
+            yield f"{name} shows a mask, and the format has no mask token; set format.mask."
+        if self.shows_sentinels and not recipe.format.sentinels:
+            yield f"{name} shows sentinels, and the format has none; set format.sentinels=100."
 
     def trivial_loss(self, entropy: float) -> float:
         """What a model pays that knows how frequent tokens are (their entropy) and can copy what it is shown, and nothing of context."""

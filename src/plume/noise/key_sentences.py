@@ -34,10 +34,12 @@ class Principal(enum.StrEnum):
 
     @property
     def unique(self) -> bool:
+        """Are repeated words counted once?"""
         return self in (Principal.INDEPENDENT_UNIQUE, Principal.SEQUENTIAL_UNIQUE)
 
     @property
     def sequential(self) -> bool:
+        """Is each sentence ranked together with those already chosen?"""
         return self in (Principal.SEQUENTIAL_ORIGINAL, Principal.SEQUENTIAL_UNIQUE)
 
 

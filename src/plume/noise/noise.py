@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from plume.core.batch import Order
 from plume.core.errors import PlumeError
@@ -44,6 +46,15 @@ class Noise(Part):
         chosen = self.select(moved, draws)
         shown = self.corrupt(moved, chosen, draws, alphabet)
         return self.target(rows if self.target.of_original else moved, chosen, shown, draws, alphabet)
+
+    def problems(self, recipe: Any, name: str) -> Iterator[str]:
+        yield from self.target.problems(recipe, name)
+        if self.order is Order.PREFIX and not any(recipe.format.segments):
+            yield f"{name}: a prefix order tells its two texts by their segments, and this format's pair has none."
+        if max(self.segments, default=-1) >= max(recipe.embedding.segments, 0):
+            yield f"{name} uses segment {max(self.segments)}, and the embedding has {recipe.embedding.segments}."
+        for part in (self.corrupt, self.select, self.rearrange):
+            yield from part.problems(recipe, name)
 
     def version(self, epoch: int) -> int:
         """Whose draws an epoch gets.

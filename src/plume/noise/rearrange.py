@@ -17,6 +17,8 @@ from plume.noise.rows import Rows
 
 @dataclass(frozen=True, kw_only=True)
 class Rearrange(Part):
+    """In what order the input shows the text."""
+
     needs_sentences: ClassVar[bool] = False
     keeps_places: ClassVar[bool] = False
 
@@ -73,6 +75,7 @@ class RotatedDocument(Rearrange):
 
 
 def sentences_of(rows: Rows) -> NDArray[np.int64]:
+    """[B, T] which sentence each token belongs to, or an error where the rows do not know."""
     if rows.sentence is None:
         raise PlumeError(
             "This noise works on sentences, and the rows do not say where they begin: use a layout that keeps the store's sentences."

@@ -46,6 +46,8 @@ class Rounding(enum.StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Select(Part):
+    """Which tokens an objective is about."""
+
     needs_sentences: ClassVar[bool] = False
     needs_spelling: ClassVar[bool] = False
 

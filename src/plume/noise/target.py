@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +55,8 @@ class Aim:
 
 @dataclass(frozen=True, kw_only=True)
 class TargetRule(Part):
+    """What must be predicted, and at which positions of the input."""
+
     needs_sentences: ClassVar[bool] = False
     keeps_places: ClassVar[bool] = False  # the input is the row place by place, or its beginning
     of_original: ClassVar[bool] = False  # the answer is the text as it was before it was rearranged
@@ -63,7 +66,14 @@ class TargetRule(Part):
     questions: ClassVar[tuple[str, ...]] = ()  # which further ones objectives may ask of it
 
     def __call__(self, rows: Rows, chosen: Chosen, shown: Shown, draws: Draws, alphabet: Alphabet) -> Aim:
+        """The network's input and the right answers, of rows, what was chosen in them, and what is shown of it."""
         raise NotImplementedError
+
+    def problems(self, recipe: Any, name: str) -> Iterator[str]:
+        if self.decoder and not recipe.assembly.decodes:
+            yield f"{name} is written by a decoder; set assembly=EncoderDecoder()."
+        if self.streams and not recipe.assembly.streams:
+            yield f"{name} is predicted by a query stream; set assembly=TwoStreams()."
 
     def trivial_loss(self, entropy: float, select: Select, corrupt: Corrupt) -> float:
         """Of a model that knows token frequencies (their entropy) and can copy what is shown, and nothing of context."""

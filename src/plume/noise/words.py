@@ -63,12 +63,14 @@ class WordUnits:
         return self.end[row, np.minimum(word + n, self.end.shape[1] - 1)] - self.end[row, word]
 
     def any_taken(self, row: Numbers, word: Numbers, n: Numbers) -> Flags:
+        """[B] is one of these n words selected already?"""
         found = self.taken[row, word].copy()
         for step in range(1, int(n.max())):
             found |= (step < n) & self.taken[row, np.minimum(word + step, self.taken.shape[1] - 1)]
         return found
 
     def take(self, row: Numbers, word: Numbers, n: Numbers) -> None:
+        """Select these n words, as one unit."""
         for step in range(int(n.max()) if len(n) else 0):
             self.taken[row[step < n], word[step < n] + step] = True
         self.first[row, word] = True

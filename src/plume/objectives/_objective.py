@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import enum
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from plume.core.errors import PlumeError
 from plume.core.part import Part
@@ -43,6 +45,19 @@ class Objective(Part):
             raise PlumeError(f"A weight of {self.weight} for {self.name}: give a number above 0, or leave the objective out.")
         if not 0 <= self.during[0] < self.during[1] <= 1:
             raise PlumeError(f"{self.name} is trained during {self.during}: give two shares of the run, the first smaller.")
+
+    def problems(self, recipe: Any, name: str) -> Iterator[str]:
+        yield from self._shared_head_problems(recipe)
+        yield from self.head.problems(recipe, name)
+
+    def _shared_head_problems(self, recipe: Any) -> Iterator[str]:
+        if self.head_of is None:
+            return
+        owner = next((one for one in recipe.objectives if one.name == self.head_of and one.head_of is None), None)
+        if owner is None:
+            yield f"{self.name} uses the head of {self.head_of}, and no objective of that name has one of its own."
+        elif owner.head != self.head:
+            yield f"{self.name} and {owner.name} share a head but declare two different ones: give both the same part."
 
     def needs(self) -> str:
         """What a recipe must have for it, in words."""

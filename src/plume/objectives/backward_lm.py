@@ -13,6 +13,7 @@ from plume.objectives._objective import Answers, Objective
 
 
 def backward_lm(*, head: Head = TokenPrediction(transform=False, bias=False), weight: float = 1.0) -> Objective:
+    """Each token from those after it (ELMo, arXiv:1802.05365 §3.1)."""
     return Objective(
         name="backward_lm",
         paper="arXiv:1802.05365",

@@ -16,6 +16,7 @@ from plume.objectives._objective import Answers, Objective
 def blank_infilling(
     *, select: Select = PoissonBlanks(), head: Head = TokenPrediction(transform=False, bias=False), weight: float = 1.0
 ) -> Objective:
+    """Short spans, written behind the text in a random order (GLM, arXiv:2103.10360 §2.1)."""
     return Objective(
         name="blank_infilling",
         paper="arXiv:2103.10360",

@@ -13,6 +13,7 @@ from plume.objectives._objective import Answers, Objective
 
 
 def causal_lm(*, head: Head = TokenPrediction(transform=False, bias=False), weight: float = 1.0) -> Objective:
+    """Each token from those before it (GPT)."""
     return Objective(
         name="causal_lm",
         paper="Radford et al. 2018",

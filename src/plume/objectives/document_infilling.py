@@ -18,4 +18,5 @@ def document_infilling(
     head_of: str | None = None,
     weight: float = 1.0,
 ) -> Objective:
+    """One long span, written anew behind the text (GLM, arXiv:2103.10360 §2.1)."""
     return replace(blank_infilling(select=select, head=head, weight=weight), name="document_infilling", head_of=head_of)

@@ -11,4 +11,5 @@ from plume.objectives.denoising import HEAD, denoising
 
 
 def document_rotation(*, head: Head = HEAD, weight: float = 1.0) -> Objective:
+    """The text as it was, from one that begins at a random token (BART, arXiv:1910.13461 §2.2)."""
     return denoising(rearrange=RotatedDocument(), select=Nothing(), corrupt=Keep(), head=head, weight=weight, name="document_rotation")

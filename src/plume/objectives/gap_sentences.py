@@ -21,6 +21,7 @@ def gap_sentences(
     head: Head = TokenPrediction(transform=False, bias=False),
     weight: float = 1.0,
 ) -> Objective:
+    """The sentences that say most of the rest, written by the decoder (PEGASUS, arXiv:1912.08777 §3.1)."""
     return Objective(
         name="gap_sentences",
         paper="arXiv:1912.08777",

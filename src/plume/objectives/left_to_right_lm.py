@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from plume.core.batch import Order
-from plume.core.part import replace
 from plume.data.layouts.layout import FullSentences
 from plume.heads.head import Head
 from plume.heads.token_prediction import TokenPrediction
-from plume.noise.noise import Noise
 from plume.noise.select import Select
 from plume.noise.skip_grams import SkipGrams
 from plume.objectives._objective import Objective
-from plume.objectives.masked_lm import masked_lm
+from plume.objectives._unilm import hidden_in_order
 
 
 def left_to_right_lm(
@@ -22,13 +20,8 @@ def left_to_right_lm(
     head_of: str | None = None,
     weight: float = 1.0,
 ) -> Objective:
-    hidden = masked_lm(head=head, weight=weight)
-    assert isinstance(hidden.noise, Noise), "masked_lm hides tokens"
-    return replace(
-        hidden,
-        name="left_to_right_lm",
-        paper="arXiv:1905.03197",
-        noise=replace(hidden.noise, select=select, order=Order.CAUSAL, segments=segments),
-        layout=FullSentences(across=False),
-        head_of=head_of,
-    )
+    """Each hidden token from what stands before it."""
+    return hidden_in_order(
+        "left_to_right_lm", order=Order.CAUSAL, layout=FullSentences(across=False), select=select, segments=segments, head=head, head_of=head_of,
+        weight=weight,
+    )  # fmt: skip

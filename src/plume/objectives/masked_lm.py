@@ -21,6 +21,11 @@ def masked_lm(
     weight: float = 1.0,
     duplicates: int = 0,
 ) -> Objective:
+    """Selected tokens from both sides (BERT, arXiv:1810.04805 §3.1).
+
+    >>> masked_lm(select=Tokens(rate=0.3)).noise.select.share
+    0.3
+    """
     return Objective(
         name="masked_lm",
         paper="arXiv:1810.04805",

@@ -15,6 +15,7 @@ from plume.objectives._objective import Answers, Objective
 def masked_permuted_lm(
     *, select: Select = WholeWords(), corrupt: Corrupt = Mask(), head: Head = TokenPrediction(), weight: float = 1.0
 ) -> Objective:
+    """Tokens in a random order, each knowing where all others stand (MPNet, arXiv:2004.09297 §2.2)."""
     return Objective(
         name="masked_permuted_lm",
         paper="arXiv:2004.09297",

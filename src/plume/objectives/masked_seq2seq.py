@@ -20,6 +20,7 @@ def masked_seq2seq(
     head: Head = TokenPrediction(transform=False),
     weight: float = 1.0,
 ) -> Objective:
+    """One span of half the text, written by the decoder (MASS, arXiv:1905.02450 §3.2)."""
     return Objective(
         name="masked_seq2seq",
         paper="arXiv:1905.02450",

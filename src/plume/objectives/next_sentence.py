@@ -8,6 +8,7 @@ from plume.objectives._objective import Answers, Objective
 
 
 def next_sentence(*, weight: float = 1.0, beside: str | None = None) -> Objective:
+    """Does B follow A, or is it from elsewhere? (BERT, arXiv:1810.04805 §3.1)"""
     return Objective(
         name="next_sentence",
         paper="arXiv:1810.04805",

@@ -20,6 +20,7 @@ def permuted_lm(
     head: Head = TokenPrediction(transform=False),
     weight: float = 1.0,
 ) -> Objective:
+    """One token in six, in a random order, by a query stream (XLNet, arXiv:1906.08237 §2.2–2.3)."""
     return Objective(
         name="permuted_lm",
         paper="arXiv:1906.08237",

@@ -14,5 +14,6 @@ from plume.objectives.masked_lm import masked_lm
 def phrase_masking(
     *, head: Head = TokenPrediction(), head_of: str | None = None, during: tuple[float, float] = (0.0, 1.0), weight: float = 1.0
 ) -> Objective:
+    """Phrases hidden whole (ERNIE, arXiv:1904.09223 §3.2.2)."""
     hidden = masked_lm(select=NGrams(longest=1, unit=Unit.PHRASE), head=head, weight=weight)
     return replace(hidden, name="phrase_masking", paper="arXiv:1904.09223", head_of=head_of, during=during)

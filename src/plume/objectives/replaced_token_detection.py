@@ -10,6 +10,7 @@ from plume.objectives._objective import Answers, Objective
 
 
 def replaced_token_detection(*, weight: float = 50.0) -> Objective:
+    """Which tokens did a small generator write? (ELECTRA, arXiv:2003.10555 §2)"""
     return Objective(
         name="replaced_token_detection",
         paper="arXiv:2003.10555",

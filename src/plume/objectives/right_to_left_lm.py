@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from plume.core.batch import Order
-from plume.core.part import replace
+from plume.data.layouts.layout import FullSentences
 from plume.heads.head import Head
 from plume.heads.token_prediction import TokenPrediction
-from plume.noise.noise import Noise
 from plume.noise.select import Select
 from plume.noise.skip_grams import SkipGrams
 from plume.objectives._objective import Objective
-from plume.objectives.left_to_right_lm import left_to_right_lm
+from plume.objectives._unilm import hidden_in_order
 
 
 def right_to_left_lm(
@@ -21,6 +20,8 @@ def right_to_left_lm(
     head_of: str | None = None,
     weight: float = 1.0,
 ) -> Objective:
-    mirrored = left_to_right_lm(select=select, segments=segments, head=head, head_of=head_of, weight=weight)
-    assert isinstance(mirrored.noise, Noise), "a left-to-right LM hides tokens"
-    return replace(mirrored, name="right_to_left_lm", noise=replace(mirrored.noise, order=Order.REVERSED))
+    """Each hidden token from what stands after it."""
+    return hidden_in_order(
+        "right_to_left_lm", order=Order.REVERSED, layout=FullSentences(across=False), select=select, segments=segments, head=head, head_of=head_of,
+        weight=weight,
+    )  # fmt: skip

@@ -18,4 +18,5 @@ def sentence_infilling(
     head_of: str | None = None,
     weight: float = 1.0,
 ) -> Objective:
+    """Whole sentences, written anew behind the text (GLM, arXiv:2103.10360 §2.1)."""
     return replace(blank_infilling(select=select, head=head, weight=weight), name="sentence_infilling", head_of=head_of)

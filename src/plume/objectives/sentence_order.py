@@ -8,6 +8,7 @@ from plume.objectives._objective import Answers, Objective
 
 
 def sentence_order(*, dropout: float = 0.1, weight: float = 1.0) -> Objective:
+    """Were two neighbouring stretches swapped? (ALBERT, arXiv:1909.11942 §3.1)"""
     return Objective(
         name="sentence_order",
         paper="arXiv:1909.11942",

@@ -11,4 +11,5 @@ from plume.objectives.denoising import HEAD, denoising
 
 
 def sentence_permutation(*, head: Head = HEAD, weight: float = 1.0) -> Objective:
+    """The text as it was, from its sentences in random order (BART, arXiv:1910.13461 §2.2)."""
     return denoising(rearrange=PermutedSentences(), select=Nothing(), corrupt=Keep(), head=head, weight=weight, name="sentence_permutation")

@@ -8,6 +8,7 @@ from plume.objectives._objective import Answers, Objective
 
 
 def sentence_structure(*, weight: float = 1.0) -> Objective:
+    """Does B follow A, precede it, or come from elsewhere? (StructBERT, arXiv:1908.04577 §2.3)"""
     return Objective(
         name="sentence_structure",
         paper="arXiv:1908.04577",

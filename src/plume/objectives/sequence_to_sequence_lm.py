@@ -4,15 +4,13 @@ stands before it; tokens of both are hidden."""
 from __future__ import annotations
 
 from plume.core.batch import Order
-from plume.core.part import replace
 from plume.data.layouts.adjacent import AdjacentTexts
 from plume.heads.head import Head
 from plume.heads.token_prediction import TokenPrediction
-from plume.noise.noise import Noise
 from plume.noise.select import Select
 from plume.noise.skip_grams import SkipGrams
 from plume.objectives._objective import Objective
-from plume.objectives.masked_lm import masked_lm
+from plume.objectives._unilm import hidden_in_order
 
 
 def sequence_to_sequence_lm(
@@ -23,13 +21,8 @@ def sequence_to_sequence_lm(
     head_of: str | None = None,
     weight: float = 1.0,
 ) -> Objective:
-    hidden = masked_lm(head=head, weight=weight)
-    assert isinstance(hidden.noise, Noise), "masked_lm hides tokens"
-    return replace(
-        hidden,
-        name="sequence_to_sequence_lm",
-        paper="arXiv:1905.03197",
-        noise=replace(hidden.noise, select=select, order=Order.PREFIX, segments=segments),
-        layout=AdjacentTexts(),
-        head_of=head_of,
-    )
+    """Hidden tokens of a first text that sees itself and of a second that also sees what stands before."""
+    return hidden_in_order(
+        "sequence_to_sequence_lm", order=Order.PREFIX, layout=AdjacentTexts(), select=select, segments=segments, head=head, head_of=head_of,
+        weight=weight,
+    )  # fmt: skip

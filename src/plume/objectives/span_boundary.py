@@ -8,6 +8,7 @@ from plume.objectives._objective import Answers, Objective
 
 
 def span_boundary(*, head: Head = SpanEnds(), weight: float = 1.0) -> Objective:
+    """Each token of a hidden span from the two beside the span (SpanBERT, arXiv:1907.10529 §3.2)."""
     return Objective(
         name="span_boundary",
         paper="arXiv:1907.10529",

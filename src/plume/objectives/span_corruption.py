@@ -15,6 +15,7 @@ from plume.objectives._objective import Answers, Objective
 def span_corruption(
     *, select: Select = MeanSpans(), head: Head = TokenPrediction(transform=False, bias=False, scaled=True), weight: float = 1.0
 ) -> Objective:
+    """Spans that sentinels stand for, written by the decoder (T5, arXiv:1910.10683 §3.1.4)."""
     return Objective(
         name="span_corruption",
         paper="arXiv:1910.10683",

@@ -12,4 +12,5 @@ from plume.objectives.denoising import HEAD, denoising
 
 
 def text_infilling(*, select: Select = PoissonSpans(), head: Head = HEAD, weight: float = 1.0) -> Objective:
+    """The text as it was, from one with a mask for each span (BART, arXiv:1910.13461 §2.2)."""
     return denoising(rearrange=InOrder(), select=select, corrupt=OneMask(), head=head, weight=weight, name="text_infilling")

@@ -11,4 +11,5 @@ from plume.objectives.denoising import HEAD, denoising
 
 
 def token_deletion(*, select: Select = Tokens(), head: Head = HEAD, weight: float = 1.0) -> Objective:
+    """The text as it was, from one without some of its tokens (BART, arXiv:1910.13461 §2.2)."""
     return denoising(rearrange=InOrder(), select=select, corrupt=Delete(), head=head, weight=weight, name="token_deletion")

@@ -15,4 +15,5 @@ from plume.objectives.denoising import HEAD, denoising
 def token_masking(
     *, select: Select = Tokens(), corrupt: Corrupt = Mask(mask=1.0, random=0.0), head: Head = HEAD, weight: float = 1.0
 ) -> Objective:
+    """The text as it was, from one with masks (BART, arXiv:1910.13461 §2.2)."""
     return denoising(rearrange=InOrder(), select=select, corrupt=corrupt, head=head, weight=weight, name="token_masking")

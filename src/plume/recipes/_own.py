@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from plume.core import catalog
 from plume.core.errors import PlumeError
 from plume.core.files import read_json
+from plume.core.own_parts import named_file
 from plume.core.part import part_from_json, replace
 from plume.data.layouts.layout import SentencePairs
 from plume.model.recipe import Recipe, unchecked
@@ -19,7 +18,7 @@ from plume.static.recipe import StaticRecipe
 
 
 def read_recipe_file(path: Path) -> Recipe | StaticRecipe:
-    """A Python file that makes one recipe (or names it RECIPE), or a recipe.json."""
+    """A Python file that makes one recipe (or names it RECIPE), or a recipe.json. A Python file's own parts are named by it (`core/own_parts.py`)."""
     if not path.exists():
         raise PlumeError(f"There is no recipe file at {path}.")
     if path.suffix == ".json":
@@ -27,32 +26,7 @@ def read_recipe_file(path: Path) -> Recipe | StaticRecipe:
         if not isinstance(made, Recipe | StaticRecipe):
             raise PlumeError(f"{path} holds no recipe.")
         return made
-    return _storable(_only_recipe(_executed(path), path), path)
-
-
-def _executed(path: Path) -> dict[str, object]:
-    spec = importlib.util.spec_from_file_location(f"plume_own_{path.stem}", path)
-    assert spec is not None and spec.loader is not None, "a .py file has a loader"
-    module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except PlumeError as error:
-        raise PlumeError(f"{path}: {error}") from None
-    except Exception as error:  # whatever a user's file may raise
-        line = _line(error, path)
-        raise PlumeError(f"{path}{line}: {type(error).__name__}: {error}") from None
-    return vars(module)
-
-
-def _line(error: BaseException, path: Path) -> str:
-    """Of the file itself, where the error came from."""
-    found = getattr(error, "lineno", None)
-    trace = error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == os.path.abspath(path):
-            found = trace.tb_lineno
-        trace = trace.tb_next
-    return "" if found is None else f", line {found}"
+    return _storable(_only_recipe(vars(named_file(path)), path), path)
 
 
 def _only_recipe(names: dict[str, object], path: Path) -> Recipe | StaticRecipe:
@@ -74,11 +48,11 @@ def _only_recipe(names: dict[str, object], path: Path) -> Recipe | StaticRecipe:
 
 
 def _storable(recipe: Recipe | StaticRecipe, path: Path) -> Recipe | StaticRecipe:
-    """A model must be loadable without the file that declared it."""
+    """What is made of it must open again: with plume's parts alone, or with the files that are named now."""
     try:
         part_from_json(recipe.to_json())
     except PlumeError as error:
-        raise PlumeError(f"{path}: {error} A recipe is made of plume's own parts, so that its models load without this file.") from None
+        raise PlumeError(f"{path}: {error}") from None
     return recipe
 
 

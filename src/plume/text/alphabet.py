@@ -25,6 +25,8 @@ _RUNS = re.compile(rf"[{UNSPACED}]+|[^\s{UNSPACED}]{{30,}}")  # text without spa
 
 @dataclass(frozen=True, kw_only=True)
 class CharacterSet:
+    """The characters that a tokenizer knows."""
+
     alone: tuple[str, ...]  # characters that the pre-tokenizer makes words of their own: Han, punctuation
     joined: tuple[str, ...]  # characters that stand beside others in a word
     rare: dict[int, str]  # for str.translate: what is left out of the training text, as a space
@@ -77,12 +79,14 @@ class CharacterCounter:
         self._size = 0
 
     def add(self, text: str) -> None:
+        """Count its characters."""
         self._waiting.append(text)
         self._size += len(text)
         if self._size > 1_000_000:  # large batches, as each pays for a table of all code points
             self.totals()
 
     def totals(self) -> NDArray[np.int64]:
+        """[code points] how often each was seen so far."""
         # surrogatepass: a lone surrogate may come out of a JSON escape, and must not stop a count
         data = "".join(self._waiting).encode("utf-32-le", "surrogatepass")
         self._totals += np.bincount(np.frombuffer(data, np.uint32), minlength=0x110000)
@@ -91,6 +95,7 @@ class CharacterCounter:
 
 
 def count_characters(texts: Iterable[str]) -> NDArray[np.int64]:
+    """[code points] how often each stands in the texts."""
     counter = CharacterCounter()
     for text in texts:
         counter.add(text)

@@ -38,6 +38,7 @@ class Format(Part):
         return tuple(dict.fromkeys(token for token in self.order + roles + wrapped if token is not None))
 
     def sentinel_tokens(self) -> tuple[str, ...]:
+        """<extra_id_0>, <extra_id_1> …, as many as there are."""
         return tuple(f"<extra_id_{number}>" for number in range(self.sentinels))
 
 

@@ -65,6 +65,7 @@ class Languages:
 
     @property
     def have_names(self) -> bool:
+        """Are they known by more than their numbers?"""
         return not all(name.isdecimal() for name in self.names)
 
     def number(self, said: str | int) -> int:
@@ -121,6 +122,7 @@ class Languages:
         )
 
     def save(self, path: Path) -> None:
+        """As JSON, a language a line."""
         counts = [None] * len(self.names) if self.counts is None else self.counts.tolist()
         told = zip(self.names, self.scripts, counts, strict=True)
         records = [{"name": name, "scripts": sorted(scripts), "counts": seen} for name, scripts, seen in told]
@@ -128,6 +130,7 @@ class Languages:
 
     @classmethod
     def load(cls, path: Path) -> Languages:
+        """As `save` wrote them."""
         records = read_json(path, "it should name the model's languages")
         try:
             counts = [record["counts"] for record in records]

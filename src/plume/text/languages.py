@@ -63,9 +63,11 @@ class LanguageMix:
 
     @property
     def letters(self) -> int:
+        """Of all scripts."""
         return self.han + self.latin + self.other
 
     def share(self, count: int) -> float:
+        """So many letters as a share of all."""
         return count / max(1, self.letters)
 
 
@@ -115,6 +117,7 @@ def is_han(character: str) -> bool:
 
 
 def has_han(text: str) -> bool:
+    """Is there a Chinese character in it?"""
     return not text.isascii() and _HAN.search(text) is not None
 
 

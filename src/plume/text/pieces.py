@@ -36,6 +36,7 @@ class Joined:
     character_bounds: NDArray[np.int64]  # [texts + 1]
 
     def part(self, number: int) -> Pieces:
+        """The tokens of one of the texts, their places counted from its start."""
         part = slice(self.token_bounds[number], self.token_bounds[number + 1])
         base = self.character_bounds[number]
         return Pieces(ids=self.ids[part], word_start=self.word_start[part], start=self.start[part] - base, end=self.end[part] - base)

@@ -62,10 +62,12 @@ class Tokenizer:
 
     @functools.cached_property
     def fingerprint(self) -> str:
+        """The same for tokenizers that cut alike."""
         return hashlib.sha256(self.backend.to_str().encode()).hexdigest()
 
     @functools.cached_property
     def special_ids(self) -> NDArray[np.int64]:
+        """The ids of all special tokens, sorted."""
         added = self.backend.get_added_tokens_decoder()
         return np.array(sorted(number for number, token in added.items() if token.special), np.int64)
 
@@ -77,18 +79,22 @@ class Tokenizer:
 
     @functools.cached_property
     def pad(self) -> int:
+        """The id that fills rows."""
         return self._id_of(self.format.pad)
 
     @functools.cached_property
     def separator(self) -> int:
+        """The id between two texts and at their end."""
         return self._id_of(self.format.separator)
 
     @functools.cached_property
     def begin(self) -> int | None:
+        """The id at a row's start, if the family has one."""
         return self._role(self.format.begin)
 
     @functools.cached_property
     def mask(self) -> int | None:
+        """The id that hides a token, if the family has one."""
         return self._role(self.format.mask)
 
     @functools.cached_property
@@ -100,12 +106,14 @@ class Tokenizer:
         return model.get("unk_id") if model["type"] == "Unigram" else self._role(model.get("unk_token"))
 
     def token(self, number: int) -> str:
+        """The token of an id."""
         found = self.backend.id_to_token(int(number))
         if found is None:
             raise PlumeError(f"There is no token with id {number}: this tokenizer's ids are 0 to {self.size - 1}.")
         return str(found)
 
     def id(self, token: str) -> int | None:
+        """The id of a token, if there is such a token."""
         found: int | None = self.backend.token_to_id(token)
         return found
 

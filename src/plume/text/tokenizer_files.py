@@ -15,6 +15,7 @@ from plume.text.tokenizers import bert_style, byte_level_style, finish
 
 
 def read_backend(path: Path, *, format: Format) -> tokenizers.Tokenizer:
+    """The tokenizer of a tokenizer.json, a vocab.txt or a folder with one of them."""
     if path.is_dir():
         return _from_folder(path, format=format)
     if not path.is_file():

@@ -31,6 +31,7 @@ class TokenizerSpec(Part):
     reads_all: ClassVar[bool] = False  # must it see the whole corpus? Most are as good after a sample
 
     def train(self, texts: Iterator[str], *, format: Format) -> Tokenizer:
+        """A tokenizer of this kind that has seen the texts."""
         raise NotImplementedError(f"{type(self).__name__} does not say how it is trained")
 
 

@@ -13,7 +13,7 @@ from plume.model.assembly import GeneratorDiscriminator
 from plume.recipes import _catalog as catalog
 from plume.recipes._own import changed, read_recipe_file
 
-HEAD = "import plume\nfrom plume.core.part import replace\n"
+HEAD = "import plume\nfrom plume.parts import replace\n"
 
 
 def written(folder: Path, text: str) -> Path:
@@ -46,9 +46,10 @@ def test_a_recipe_json_is_read_as_it_was_saved(tmp_path: Path) -> None:
         (
             "from dataclasses import dataclass\nfrom plume.noise.select import Tokens\n"
             "@dataclass(frozen=True, kw_only=True)\nclass Odd(Tokens): pass\n"
+            "Odd.__module__ = 'elsewhere'\n"
             "base = plume.recipe('roberta/tiny')\none = base.objectives[0]\n"
             "RECIPE = replace(base, objectives=(replace(one, noise=replace(one.noise, select=Odd())),))\n",
-            "made of plume's own parts",
+            "Odd is a part of your own, of elsewhere, which was not named",
         ),
     ],
 )

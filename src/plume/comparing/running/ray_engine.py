@@ -11,6 +11,7 @@ from typing import Any
 
 from plume.comparing.planning.cells import Cell
 from plume.comparing.running.engine import State
+from plume.core import own_parts
 from plume.core.errors import PlumeError
 
 
@@ -25,7 +26,9 @@ class Ray:
         self._ray = ray
         self._knock(address)
         try:
-            ray.init(address=address or "auto", logging_level=logging.ERROR, log_to_driver=False)
+            told = own_parts.environment()
+            runtime = {"runtime_env": {"env_vars": told}} if told else {}
+            ray.init(address=address or "auto", logging_level=logging.ERROR, log_to_driver=False, **runtime)
         except ConnectionError as error:
             raise _nobody(address, str(error).splitlines()[0]) from None
         # A run needs all its threads on one machine.

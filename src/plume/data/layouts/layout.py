@@ -6,8 +6,9 @@ A layout plans a whole epoch as arrays of token offsets (no Python per token or 
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,6 @@ from plume.data.layouts.stretches import Offsets, partners, sentence_pieces, sen
 
 if TYPE_CHECKING:
     from plume.data.store import Store
-    from plume.noise.noise import Noise
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,26 +115,22 @@ class Layout(Part):
         """What the rows are made from."""
         return CorpusKind.TEXT
 
-    def problems(self, noise: Noise, *, batch: int) -> list[str]:
-        """Why its rows cannot go through this noise, or fill a batch of so many."""
-        found = []
+    def problems(self, recipe: Any, name: str) -> Iterator[str]:
+        batch = recipe.training.batch
         if self.copies < 1:
-            return [f"it draws each row {self.copies} times; set layout.copies to 1 or more."]
-        if batch % self.readings:
-            found.append(
-                f"it draws each row of a batch {self.copies} times, and {batch} rows do not divide by {self.readings}; "
+            yield f"{name} draws each row {self.copies} times; set layout.copies to 1 or more."
+        elif batch % self.readings and self.copies > 1:
+            yield (
+                f"{name} draws each row of a batch {self.copies} times, and {batch} rows do not divide by {self.readings}; "
                 f"set training.batch to a multiple of {self.readings}."
-                if self.copies > 1
-                else f"it reads each stream both ways, by two rows of the batch, and {batch} rows are no pairs; set training.batch to an even number."
+            )
+        elif batch % self.readings:
+            yield (
+                f"{name} reads each stream both ways, by two rows of the batch, and {batch} rows are no pairs; "
+                "set training.batch to an even number."
             )
         if self.carries and self.corpus is not CorpusKind.TEXT:
-            found.append(f"only text carries further fields such as '{self.carries[0].name}', and its rows are made from {self.corpus}.")
-        if self.carries and not noise.keeps_places:
-            found.append(
-                f"its rows carry '{self.carries[0].name}' place by place, and its noise moves, adds or drops tokens; "
-                "use one that leaves every token its place, such as BERT's masking, or leave layout.carries out."
-            )
-        return found
+            yield f"{name}: only text carries further fields such as '{self.carries[0].name}', and its rows are made from {self.corpus}."
 
     def as_it_is(self) -> Layout:
         """For measuring: rows as the text has them, where training repeats some."""

@@ -17,6 +17,8 @@ Group = dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Optimizer(Part):
+    """Which of the optimizers trains, with the settings that are its own."""
+
     def build(self, groups: list[Group], *, rate: float, betas: tuple[float, float], epsilon: float) -> torch.optim.Optimizer:
         """Its state must be tensors, by parameter: what a checkpoint holds. Those of the parameter's shape are spread over processes with it."""
         raise NotImplementedError
@@ -27,6 +29,7 @@ class OneByOne(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
+        """Every parameter that has a gradient."""
         assert closure is None, "the loop has the gradients ready"
         for group in self.param_groups:
             for parameter in group["params"]:

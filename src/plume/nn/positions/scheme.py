@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from torch import Tensor, nn
 
@@ -59,6 +60,13 @@ class PositionScheme(Part):
     per_head: ClassVar[bool] = False  # it has something for each head, so heads can neither be pruned nor differ between networks
     mirrors: ClassVar[bool] = False  # places may run down as well as up: rows may be read backwards
     longest: int | None = 512
+
+    def problems(self, recipe: Any, name: str) -> Iterator[str]:
+        if self.longest is not None and recipe.training.length > self.longest:
+            yield f"rows of {recipe.training.length} tokens, but positions only up to {self.longest}."
+        if self.per_head and (recipe.assembly.generates or any(getattr(recipe.network, "pruned", ()))):
+            what = "a generator with other heads" if recipe.assembly.generates else "pruned heads"
+            yield f"{type(self).__name__} positions belong to heads, and do not fit {what}."
 
     def build(self, *, width: int, heads: int, head_width: int, depth: int, causal: bool = False) -> PositionModule:
         """`width` is the embedding's; `causal` says that no query of this stack looks ahead (T5 then buckets one side only)."""
