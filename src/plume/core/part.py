@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Self
 
 from plume.core.errors import PlumeError, suggest
-from plume.core.moved import address_now, field_now
+from plume.core.moved import address_now, field_now, record_now
 
 replace = dataclasses.replace
 _HINTS: dict[Any, dict[str, Any]] = {}
@@ -103,6 +103,7 @@ def part_from_json(data: Any) -> Any:
     """Rebuild what `to_json` wrote; strict: an unknown class or field is an error, a field left out takes its default."""
     if not isinstance(data, dict) or not isinstance(data.get(TAG), str):
         raise PlumeError(f"Not a plume declaration: expected an object with a '{TAG}' field, got {str(data)[:80]!r}.")
+    data = record_now(data)
     address = address_now(data[TAG])
     kind = _class_at(address)
     hints = _hints(kind)

@@ -32,7 +32,10 @@ class Loss:
 
 
 class HeadModule(nn.Module):
+    """A head with its weights."""
+
     def loss(self, encoded: Encoded, target: Target) -> Loss:
+        """Summed over what the target asks."""
         raise NotImplementedError
 
     def flops(self, predictions: int) -> int:
@@ -67,14 +70,22 @@ class HeadModule(nn.Module):
 
 @dataclass(frozen=True, kw_only=True)
 class Head(Part):
+    """A declaration of what answers, built on the states of a network."""
+
     reads_rows: ClassVar[bool] = False  # a sentence's from all of its tokens, not from the first alone
+    reads_text: ClassVar[bool] = False  # one state of a text, which may as well be a pooled one
 
     @property
     def needs_equal_widths(self) -> bool:
         """Does it hold the network's states against token vectors as they are?"""
         return False
 
+    def over_pooled(self) -> Head:
+        """The same where it reads a vector that is pooled of all states."""
+        return self
+
     def build(self, dims: Dims) -> HeadModule:
+        """With weights, for a network of such dimensions."""
         raise NotImplementedError
 
 

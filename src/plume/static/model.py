@@ -34,6 +34,7 @@ class WordModel:
 
     @classmethod
     def load(cls, folder: Path | str) -> WordModel:
+        """From a model directory."""
         folder = Path(folder)
         recipe = read_recipe(folder)
         arrays = read_arrays(folder / WEIGHTS)
@@ -45,6 +46,11 @@ class WordModel:
         if name in ("fill", "generate", "score", "hidden"):
             raise PlumeError(f"{self.recipe.name} has one vector a word and cannot {name}: it embeds, and says which words are alike.")
         raise AttributeError(name)
+
+    @property
+    def width(self) -> int:
+        """Of what `embed` gives."""
+        return self.vectors.dimension
 
     def words(self, text: str) -> list[str]:
         """The text cut as the corpus was; words that the vocabulary has as one phrase are joined."""
@@ -59,7 +65,7 @@ class WordModel:
         return word.lower() if self.recipe.lowercase else word
 
     def embed(
-        self, texts: str | Sequence[str], *, pooling: str = "mean", layer: int | None = None, language: str | None = None
+        self, texts: str | Sequence[str], *, pooling: str | None = None, layer: int | None = None, language: str | None = None
     ) -> NDArray[np.float32]:
         """[N, D]: the mean of the words' vectors, or with `sif` the weighted one less its main direction among these texts."""
         if layer is not None:
@@ -67,24 +73,29 @@ class WordModel:
         if language is not None:
             raise PlumeError(f"{self.recipe.name} reads texts of all languages alike: leave language out.")
         ways = {"mean": Mean, "sif": SIF}
+        pooling = pooling or "mean"
         if pooling not in ways:
             raise PlumeError(f"Word vectors have no pooling '{pooling}': choose {' or '.join(ways)}.")
         listed = [texts] if isinstance(texts, str) else list(texts)
         return self.vectors.sentence_vectors([self.words(text) for text in listed], weighting=ways[pooling]())
 
     def most_similar(self, positive: str | Sequence[str], negative: str | Sequence[str] = (), *, top: int = 10) -> list[Neighbour]:
+        """The words nearest to the sum of `positive` minus `negative`."""
         return self.vectors.most_similar(positive, negative, top=top)
 
     def analogy(self, first: str, second: str, third: str, *, top: int = 10) -> list[Neighbour]:
+        """`first` is to `second` as `third` is to …"""
         return self.vectors.analogy(first, second, third, top=top)
 
     def similarity(self, first: str, second: str) -> float:
+        """The cosine of two words."""
         return self.vectors.similarity(first, second)
 
 
 def save_model(
     folder: Path, *, recipe: StaticRecipe, tokenizer: Tokenizer, vocabulary: Vocabulary, arrays: dict[str, NDArray[np.float32]]
 ) -> None:
+    """The files that make a model of word vectors."""
     make_folder(folder)
     tokenizer.save(folder / TOKENIZER)
     save_words(folder, recipe, vocabulary)
@@ -99,6 +110,7 @@ def save_words(folder: Path, recipe: StaticRecipe, vocabulary: Vocabulary) -> No
 
 
 def vectors_of(recipe: StaticRecipe, vocabulary: Vocabulary, arrays: dict[str, NDArray[np.float32]], folder: Path) -> WordVectors:
+    """What the arrays of a directory say of its words."""
     if "word" not in arrays or len(arrays["word"]) != len(vocabulary):
         raise PlumeError(f"{folder / WEIGHTS} and {VOCABULARY} beside it are not of the same run.")
     ngrams = None
@@ -114,6 +126,7 @@ def is_word_model(folder: Path) -> bool:
 
 
 def read_recipe(folder: Path) -> StaticRecipe:
+    """The declaration of a directory of word vectors."""
     recipe = part_from_json(read_json(folder / RECIPE, "it should hold the model's recipe"))
     if not isinstance(recipe, StaticRecipe):
         raise PlumeError(f"{folder / RECIPE} holds no recipe of word vectors.")
@@ -121,6 +134,7 @@ def read_recipe(folder: Path) -> StaticRecipe:
 
 
 def read_words(path: Path) -> Vocabulary:
+    """Words and their counts, a line each."""
     words, counts = [], []
     for number, line in enumerate(path.read_text(encoding="utf-8").split("\n")[:-1], start=1):
         word, tab, count = line.rpartition("\t")
@@ -132,10 +146,12 @@ def read_words(path: Path) -> Vocabulary:
 
 
 def write_arrays(path: Path, arrays: dict[str, NDArray[np.float32]]) -> None:
+    """As safetensors, whole or not at all."""
     write_atomic(path, lambda target: save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, target))
 
 
 def read_arrays(path: Path) -> dict[str, NDArray[np.float32]]:
+    """What `write_arrays` wrote."""
     try:
         found: dict[str, NDArray[np.float32]] = load_file(path)
         return found

@@ -15,6 +15,7 @@ from plume.readers.plain_lines import read_plain_lines
 from plume.readers.table_choice import AnswerKind
 from plume.readers.table_layout import find_layout
 from plume.readers.tables import read_table
+from plume.tuning.loaded import Loaded
 from plume.tuning.task import DirectTask, Prediction, Task
 from plume.tuning.tuned import TunedModel
 
@@ -69,7 +70,7 @@ def ask_texts(paths: Sequence[Path], answer: Answerer, *, column: str | None = N
     return Asked(paths=paths, reading=reading, examples=examples, answer=answer)
 
 
-def directly(model: Any, task: DirectTask, **options: Any) -> Answerer:
+def directly(model: Loaded, task: DirectTask, **options: Any) -> Answerer:
     """A model that was not tuned for it."""
 
     def answer(examples: list[Example]) -> tuple[list[Prediction], Counter[str]]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from plume.core.errors import PlumeError
 from plume.core.part import Part
@@ -15,6 +15,9 @@ from plume.heads.sentence_classification import SentenceClassification
 from plume.readers.example import Example, Reading
 from plume.tuning.rows.questions import Floats, Questions
 from plume.tuning.rows.rows import Coder
+
+if TYPE_CHECKING:
+    from plume.tuning.loaded import Loaded  # which are made for tasks
 
 Prediction = dict[str, Any]  # as it is written to a JSON line
 
@@ -106,9 +109,10 @@ class DirectTask(Part):
 
     reads: ClassVar[str] = "plain lines"
 
-    def predict(self, model: Any, items: Sequence[Any], **options: Any) -> list[Prediction]:
+    def predict(self, model: Loaded, items: Sequence[Any], **options: Any) -> list[Prediction]:
         """`model` is what `plume.load` returns."""
         raise NotImplementedError
 
-    def evaluate(self, model: Any, paths: Sequence[Path], **options: Any) -> dict[str, float]:
+    def evaluate(self, model: Loaded, paths: Sequence[Path], **options: Any) -> dict[str, float]:
+        """Scores on labelled files."""
         raise NotImplementedError

@@ -14,7 +14,7 @@ from plume.model.networks.recurrent import RecurrentModel, picked
 from plume.model.recipe import Recipe
 from plume.nn.bidirectional import Bidirectional
 from plume.nn.conditional_gru import VectorDecoder, VectorDecoderModule
-from plume.nn.pooling import Pooling
+from plume.nn.pooling import LAST
 from plume.nn.positions.scheme import PositionModule
 from plume.nn.recurrent import Recurrent
 from plume.nn.recurrent_attention import AttentionDecoder, DecoderState
@@ -115,7 +115,7 @@ class CoVeModel(_Decoding):
 class SkipThoughtModel(_Decoding):
     """One encoder, whose last state is the sentence's vector; a decoder for each neighbour (arXiv:1506.06726 §2.1)."""
 
-    pooling = Pooling.LAST
+    pooling = LAST
 
     def __init__(self, recipe: Recipe, *, vocabulary: int, decoder: VectorDecoder) -> None:
         self._decoder_part = decoder

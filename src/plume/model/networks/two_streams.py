@@ -22,6 +22,10 @@ from plume.nn.visibility import AttentionMask, ranks, visible
 
 
 class TwoStreamModel(Model):
+    """A content stream, and a query stream that predicts."""
+
+    queries = True
+
     def __init__(self, recipe: Recipe, *, vocabulary: int, query: QueryStart) -> None:
         super().__init__(recipe, vocabulary=vocabulary)
         self.query_start = nn.Parameter(torch.zeros(recipe.embedding.width)) if query is QueryStart.LEARNED else None

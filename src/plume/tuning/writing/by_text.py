@@ -9,14 +9,13 @@ from typing import Any
 from plume.core.errors import PlumeError
 from plume.core.part import replace
 from plume.model.kinds import BatchKind
-from plume.model.networks.encoder_decoder import EncoderDecoderModel
-from plume.model.networks.model import Model
 from plume.model.use.abilities import Abilities
 from plume.objectives._objective import Answers
 from plume.readers.example import Example
 from plume.text.tokenizer import Tokenizer
 from plume.tuning.adapting.adaptation import Adaptation
-from plume.tuning.adapting.network import Body
+from plume.tuning.adapting.body import Body, network
+from plume.tuning.adapting.ways.full import FullTuning
 from plume.tuning.kinds.answering import QuestionAnswering
 from plume.tuning.kinds.labelling import LabelTask
 from plume.tuning.kinds.regression import Regression
@@ -43,7 +42,7 @@ def approach(
     tokenizer: Tokenizer,
     examples: Sequence[Example],
     *,
-    adaptation: Adaptation = Adaptation(),
+    adaptation: Adaptation = FullTuning(),
     by: By | str | None = None,
 ) -> Task:
     """The task as this model answers it; `examples` are those of training, from which `task` has learned its labels.
@@ -65,7 +64,7 @@ def approach(
 
 def _by_head(task: Task, body: Body) -> Task:
     """A family whose classifier has no bias learns numbers from their mean."""
-    bare = isinstance(task, Regression) and isinstance(body, Model) and not body.recipe.classifier.bias
+    bare = isinstance(task, Regression) and not body.classifier.bias
     return replace(task, centred=True) if bare else task
 
 
@@ -82,19 +81,20 @@ def _worded(task: Task, examples: Sequence[Example]) -> ByText | None:
 def _problem(worded: ByText | None, body: Body, adaptation: Adaptation) -> str | None:
     if worded is None:
         return "its answers are no text"
-    if not isinstance(body, EncoderDecoderModel):
+    if not body.through_decoder:
         return f"that is for encoder–decoders ({ENCODER_DECODERS}), and this is {body.recipe.name}"
-    if adaptation.mode.frozen:
+    if adaptation.frozen:
         return f"a model that writes learns by its own weights, and --mode {adaptation.mode} freezes them"
+    if adaptation.pooling is not None:
+        return "a head reads what is pooled"
     return None
 
 
 def _fitted(task: WrittenTask, body: Body, tokenizer: Tokenizer, examples: Sequence[Example]) -> WrittenTask:
     """With the model's way to write, and how much the training answers lead one to expect."""
-    if not isinstance(body, Model):
-        raise PlumeError(f"Word vectors cannot write a text: {task.called} needs a model that can, such as t5, bart or gpt2.")
+    model = network(body, f"Word vectors cannot write a text: {task.called} needs a model that can, such as t5, bart or gpt2.")
     longest = usual_length([task.target(example) for example in examples], tokenizer) if task.longest is None else task.longest
-    return replace(task, way=require_way(Abilities(body, tokenizer), task.called), longest=longest)
+    return replace(task, way=require_way(Abilities(model, tokenizer), task.called), longest=longest)
 
 
 def way_of(can: Abilities) -> Way | None:
