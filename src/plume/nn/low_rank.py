@@ -62,15 +62,18 @@ class LowRankLinear(nn.Linear):
 
     @property
     def weight(self) -> Tensor:  # type: ignore[override]
+        """What the layer multiplies with."""
         return torch.addmm(self.frozen, self.up, self.down, alpha=self.scale)
 
     @property
     def frozen(self) -> nn.Parameter:
+        """The matrix as it was."""
         found = self._parameters["weight"]
         assert found is not None
         return found
 
     def forward(self, input: Tensor) -> Tensor:
+        """[..., in] to [..., out]."""
         # Through the narrow side, not through `weight`: its gradient would be as large as the one that is to be saved.
         narrow = nn.functional.linear(dropout(input, self.part.dropout, training=self.training), self.down)
         plain = nn.functional.linear(input, self.frozen, self.bias)

@@ -31,10 +31,13 @@ class TaskNetwork(Part):
             raise PlumeError(f"A task network's dropout is a share from 0 to below 1, not {self.dropout}.")
 
     def build(self, input_width: int) -> TaskNetworkModule:
+        """For features of that width."""
         return TaskNetworkModule(self, input_width=input_width)
 
 
 class TaskNetworkModule(nn.Module):
+    """The network with its weights, if it has any."""
+
     def __init__(self, part: TaskNetwork, *, input_width: int) -> None:
         super().__init__()
         self.part = part

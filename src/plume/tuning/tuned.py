@@ -57,6 +57,7 @@ class TunedModel:
 
     @property
     def tasks(self) -> tuple[Task, ...]:
+        """What it was tuned for."""
         return self.declared.tasks
 
     @property
@@ -118,6 +119,7 @@ class TunedModel:
         return self.measure(asked, examples, reading)
 
     def measure(self, task: Task, examples: list[Example], reading: Reading) -> Measured:
+        """The scores of examples that have been read."""
         task.check(examples, reading.file)
         predictions, notes = self.answers(task, examples)
         scores = task.measure(examples, predictions)
@@ -144,6 +146,7 @@ class TunedModel:
         return mark_cut(task.answers(self.table(questions), questions, examples), questions), notes
 
     def coder(self) -> Coder:
+        """What makes rows of texts, as in training."""
         return coder_for(self.model.body, self.tokenizer, length=self.declared.length, usual=self.declared.language)
 
     @torch.inference_mode()
@@ -160,6 +163,7 @@ class TunedModel:
         return table
 
     def finish(self, batch: Batch, questions: Questions) -> Batch:
+        """As the body and its head for this task read it."""
         if isinstance(questions, TextQuestions):  # its way to write says how it is read
             return batch
         made = finished(batch, questions, self.model.body, self.declared.order)

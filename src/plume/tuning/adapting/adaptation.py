@@ -73,8 +73,8 @@ class Adaptation(Part):
 
     @property
     def from_scratch(self) -> bool:
-        """Can a body that has forgotten everything be put to use so? Then all of it learns."""
-        return False
+        """Can a body that has forgotten everything be put to use so? Then all of it learns, also what would be frozen."""
+        return self.frozen
 
     @property
     def head_dropout(self) -> float:
@@ -83,6 +83,8 @@ class Adaptation(Part):
 
     def prepare(self, body: Body) -> None:
         """Say what of the body learns, and put into it what the way adds."""
+        if self.frozen:
+            body.requires_grad_(False)
 
     def on_top(self, body: Body) -> OnTop:
         """What stands between the body and the heads."""

@@ -95,17 +95,19 @@ class Body(Protocol):
     def body_flops(self, batch: Batch) -> int:
         """Of one training step, without heads."""
 
-    # Of every torch module
+    # As every torch module has them
 
-    def parameters(self, recurse: bool = True) -> Iterator[nn.Parameter]: ...
+    def parameters(self, recurse: bool = True) -> Iterator[nn.Parameter]:
+        """All weights."""
 
-    def named_parameters(
-        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, nn.Parameter]]: ...
+    def named_parameters(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, nn.Parameter]]:
+        """All weights, by name."""
 
-    def requires_grad_(self, requires_grad: bool = True) -> Self: ...
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Whether they learn."""
 
-    def eval(self) -> Self: ...
+    def eval(self) -> Self:
+        """Without dropout from now on."""
 
 
 def module(body: Body) -> nn.Module:

@@ -57,14 +57,17 @@ class WordBody(nn.Module):
 
     @property
     def width(self) -> int:
+        """Of a word's vector."""
         return self.table.embedding_dim
 
     @property
     def vocabulary(self) -> int:
+        """How many tokens have an id."""
         return len(self.row)
 
     @property
     def spells(self) -> bool:
+        """Have words that the vocabulary lacks a vector of their n-grams?"""
         return self.ngrams is not None
 
     def spelling(self, words: Sequence[str]) -> Tensor | None:
@@ -78,12 +81,15 @@ class WordBody(nn.Module):
         return sums / torch.from_numpy(np.maximum(sizes, 1))[:, None]
 
     def head(self, name: str) -> HeadModule:
+        """There is none."""
         raise PlumeError(f"{self.recipe.name} has no head '{name}': word vectors predict nothing.")
 
     def token_states(self, batch: Batch) -> Encoded:
+        """The same vectors, whoever reads them."""
         return self.encode(batch)
 
     def encode(self, batch: Batch, *, keep_layers: bool = False, head_mask: Tensor | None = None) -> Encoded:
+        """[B, T, D] a vector for each word, the one layer that there is."""
         if head_mask is not None:
             raise PlumeError(f"{self.recipe.name} is a table of word vectors: it has no attention.")
         known = batch.tokens.clamp(max=self.vocabulary - 1)
@@ -94,4 +100,5 @@ class WordBody(nn.Module):
         return Encoded(last=last, layers=(last,) if keep_layers else ())
 
     def body_flops(self, batch: Batch) -> int:
+        """A table is looked up."""
         return 0

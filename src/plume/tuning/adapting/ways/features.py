@@ -37,13 +37,6 @@ class FrozenFeatures(Adaptation):
 
     frozen: ClassVar[bool] = True
 
-    @property
-    def from_scratch(self) -> bool:
-        return True
-
-    def prepare(self, body: Body) -> None:
-        body.requires_grad_(False)
-
     def on_top(self, body: Body) -> OnTop:
         return MixedLayers(self, body)
 

@@ -24,13 +24,6 @@ class LinearProbe(Adaptation):
     frozen: ClassVar[bool] = True
     elsewhere: ClassVar[Mapping[str, str]] = {"layer": "A layer is chosen for --mode probe; --mode {mode} uses them all."}
 
-    @property
-    def from_scratch(self) -> bool:
-        return True
-
-    def prepare(self, body: Body) -> None:
-        body.requires_grad_(False)
-
     def on_top(self, body: Body) -> OnTop:
         return OnTop(body.width) if self.layer is None else OneLayer(body, self.layer)
 
