@@ -9,6 +9,7 @@ from typing import Any
 from plume.comparing.compare import compare as run_study
 from plume.comparing.results import Results
 from plume.comparing.study import make_study, parse_task
+from plume.core.errors import PlumeError
 from plume.hf.export import export
 from plume.hf.importing import import_folder, is_task_folder
 from plume.model.recipe import Recipe
@@ -123,4 +124,6 @@ def export_hf(folder: str | Path, *, out: str | Path, task: str | None = None) -
     if isinstance(model, TunedModel):
         export_tuned(model, Path(out), task=task)
         return
+    if isinstance(model, WordModel):
+        raise PlumeError("Word vectors have no counterpart in transformers: 'plume export' writes them as a word2vec or fastText file.")
     export(model.model, model.tokenizer, Path(out))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -20,6 +21,7 @@ class LowRankAdapters(Adaptation):
 
     rate_factor: ClassVar[float] = 10.0
     exports: ClassVar[bool] = True
+    elsewhere: ClassVar[Mapping[str, str]] = {"adapters": "Low-rank changes have a rank in --mode adapters; this is --mode {mode}."}
 
     def prepare(self, body: Body) -> None:
         add_low_rank(module(body), self.adapters)
