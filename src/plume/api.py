@@ -9,29 +9,22 @@ from typing import Any
 from plume.comparing.compare import compare as run_study
 from plume.comparing.results import Results
 from plume.comparing.study import make_study, parse_task
+from plume.core.errors import PlumeError
 from plume.hf.export import export
 from plume.hf.importing import import_folder, is_task_folder
 from plume.model.recipe import Recipe
 from plume.model.use.language_model import LanguageModel
 from plume.recipes import _catalog as catalog
 from plume.report import write_report
-from plume.static.model import WordModel, is_word_model
+from plume.static.model import WordModel
 from plume.static.recipe import StaticRecipe
 from plume.train import runs
 from plume.tuning import options as tuning
-from plume.tuning.declared import is_tuned
 from plume.tuning.exchange import export_tuned, import_tuned
+from plume.tuning.loaded import load as load
 from plume.tuning.tuned import TunedModel
 
 recipe = catalog.declaration
-
-
-def load(folder: str | Path, *, device: str = "cpu") -> Any:
-    """A model directory: a `LanguageModel` (embed, fill, generate, score, hidden), a `WordModel` (embed, most_similar, analogy, similarity), or
-    a `TunedModel` (predict, evaluate)."""
-    if is_tuned(Path(folder)):
-        return TunedModel.load(folder, device=device)
-    return WordModel.load(folder) if is_word_model(Path(folder)) else LanguageModel.load(folder, device=device)
 
 
 def pretrain(
@@ -44,7 +37,7 @@ def pretrain(
     overrides: Sequence[str] = (),
     quiet: bool = False,
     **settings: Any,
-) -> Any:
+) -> LanguageModel | WordModel:
     """Pre-train `recipe` on `corpus` and return the model; everything is in `out`.
 
     Without a budget a network trains for ten minutes, word vectors for the recipe's epochs. `objectives` replace the recipe's own, with weights
@@ -53,13 +46,19 @@ def pretrain(
     tensorboard, lexicon; for word vectors threads.
     """
     runs.start(recipe, corpus=corpus, out=Path(out), budget=budget, objectives=objectives, overrides=overrides, quiet=quiet, **settings)
-    return load(out)
+    return _trained(out)
 
 
-def resume(folder: str | Path, *, budget: str | None = None, quiet: bool = False) -> Any:
+def resume(folder: str | Path, *, budget: str | None = None, quiet: bool = False) -> LanguageModel | WordModel:
     """Go on with a run, from its last checkpoint."""
     runs.go_on(Path(folder), budget=budget, quiet=quiet)
-    return load(folder)
+    return _trained(folder)
+
+
+def _trained(folder: str | Path) -> LanguageModel | WordModel:
+    model = load(folder)
+    assert not isinstance(model, TunedModel), "the run has pre-trained it"
+    return model
 
 
 def tune(
@@ -75,7 +74,8 @@ def tune(
     """Tune `model`, a model directory, for a task, and return what predicts; everything is in `out`.
 
     Several tasks at once: task=["ner=train.conll,dev.conll", "topic:classification=train.tsv,dev.tsv"]. `options` are those of the command line:
-    mode, epochs, batch, rate, length, seed, from_scratch, metric, patience, text (columns), label (column), language, crf, budget, overrides …
+    mode, pooling, epochs, batch, rate, length, seed, from_scratch, metric, patience, text (columns), label (column), language, crf, budget,
+    overrides …
     """
     tuning.start_from_options(Path(model), task=task, train=train, dev=dev, out=Path(out), quiet=quiet, **options)
     return TunedModel.load(out)
@@ -124,4 +124,6 @@ def export_hf(folder: str | Path, *, out: str | Path, task: str | None = None) -
     if isinstance(model, TunedModel):
         export_tuned(model, Path(out), task=task)
         return
+    if isinstance(model, WordModel):
+        raise PlumeError("Word vectors have no counterpart in transformers: 'plume export' writes them as a word2vec or fastText file.")
     export(model.model, model.tokenizer, Path(out))

@@ -16,6 +16,7 @@ from plume.core.part import Part, replace
 from plume.core.seeds import Draws
 from plume.data.corpus import CorpusKind
 from plume.data.layouts.adjacent import AdjacentTexts
+from plume.data.layouts.carried import Carried, DocumentField, SpanField
 from plume.data.layouts.labelled import CodedBlocks, LabelledDocuments
 from plume.data.layouts.layout import Blocks, FullSentences, Layout, PairLabel, RowPlan, SentencePairs
 from plume.data.layouts.neighbours import Neighbours, NeighbourSide
@@ -66,6 +67,7 @@ from plume.model.schedule import (
 )
 from plume.nn.activation import Activation
 from plume.nn.attention import Sight
+from plume.nn.between import Between, BetweenModule
 from plume.nn.block import Norm, NormKind
 from plume.nn.bounded_embedding import BoundedEmbedding
 from plume.nn.character_embedding import CharacterEmbedding
@@ -154,9 +156,9 @@ __all__ = [  # noqa: RUF022 - by what they are
     # text: how it is cut and framed
     "Format", "TokenizerSpec", "WordPiece", "BPE", "ByteLevelBPE", "Unigram", "WordLevel", "Words",
     # layouts: which stretches of the corpus stand together in one row
-    "CorpusKind", "Layout", "RowPlan", "Blocks", "FullSentences", "SentencePairs", "PairLabel", "AdjacentTexts", "LabelledDocuments",
-    "CodedBlocks", "Neighbours", "NeighbourSide", "Translations", "OneSide", "Direction", "Fit", "DocumentSentences", "SingleSentences",
-    "InStreams", "Streams", "StreamsWithPairs", "Store",
+    "CorpusKind", "Carried", "SpanField", "DocumentField", "Layout", "RowPlan", "Blocks", "FullSentences", "SentencePairs", "PairLabel",
+    "AdjacentTexts", "LabelledDocuments", "CodedBlocks", "Neighbours", "NeighbourSide", "Translations", "OneSide", "Direction", "Fit",
+    "DocumentSentences", "SingleSentences", "InStreams", "Streams", "StreamsWithPairs", "Store",
     # noise: select × corrupt × target × order, and before all a rearrangement
     "Draws", "Rows", "Alphabet", "Noise", "Select", "Chosen", "Nothing", "Rate", "Tokens", "NGrams", "WholeWords", "Rounding", "Unit",
     "PoissonBlanks", "LongBlank", "SentenceBlanks", "GeometricSpans", "KeySentences", "Principal", "SkipGrams", "TextShare", "MeanSpans",
@@ -165,7 +167,7 @@ __all__ = [  # noqa: RUF022 - by what they are
     "AppendedSpans", "NGramsInContext", "Permuted", "MaskedPermuted", "DecoderTarget", "WholeText", "TheSpans", "TheSpan",
     "Continuation", "SecondText", "Rearrange", "InOrder", "PermutedSentences", "RotatedDocument",
     # networks: what the token vectors are, where position enters, what they run through
-    "Activation", "Norm", "NormKind", "Network", "Transformer", "Sharing", "Sight", "Recurrent", "RecurrentCell", "Start",
+    "Activation", "Norm", "NormKind", "Network", "Transformer", "Sharing", "Between", "BetweenModule", "Sight", "Recurrent", "RecurrentCell", "Start",
     "Conditioning", "Embedding", "EmbeddingModule", "BoundedEmbedding", "CharacterEmbedding", "CharacterCNN", "PositionScheme",
     "PositionModule", "NoPositions", "Learned", "Sinusoidal", "SineColumns", "Rotary", "Relative", "Functional", "Buckets",
     "LearnedAndBuckets", "TwoDimensional", "Assembly", "OneNetwork", "GeneratorDiscriminator", "EncoderDecoder", "TwoDirections",

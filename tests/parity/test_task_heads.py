@@ -31,8 +31,11 @@ from plume.model.networks.encoder_decoder import EncoderDecoderModel
 from plume.model.task_head import TaskHead
 from plume.recipes import _catalog as catalog
 from plume.tasks import classification, multi_label, multiple_choice, ner, pos, qa, regression, similarity
-from plume.tuning.adapting.adaptation import Adaptation, Mode
+from plume.tuning.adapting.adaptation import Adaptation
 from plume.tuning.adapting.network import TaskModel
+from plume.tuning.adapting.ways.adapters import LowRankAdapters
+from plume.tuning.adapting.ways.full import FullTuning
+from plume.tuning.adapting.ways.probe import LinearProbe
 from plume.tuning.declared import Declared
 from plume.tuning.exchange import export_tuned, import_tuned, task_of
 from plume.tuning.rows.decoder_rows import through_decoder
@@ -261,7 +264,7 @@ def tuned(miniature: Callable[..., Any], tokenizer_for: Callable[[Any], Any]) ->
         body = recipe.assembly.build(recipe, vocabulary=tokenizer.size)
         body.initialise(3)
         order = reading_order(body, tokenizer)
-        declared = Declared(tasks=(task,), adaptation=adaptation or Adaptation(), length=recipe.training.length, order=order)
+        declared = Declared(tasks=(task,), adaptation=adaptation or FullTuning(), length=recipe.training.length, order=order)
         model = assemble(body, declared)
         model.initialise(4, spread=0.5)
         return TunedModel(model, tokenizer, declared)
@@ -403,7 +406,7 @@ def test_a_checkpoint_that_transformers_saved(
 
 def test_low_rank_changes_are_folded_in(tuned: Callable[..., TunedModel], tmp_path: Path) -> None:
     task = replace(classification.TASK, labels=("bad", "good"), texts=1)
-    ours = tuned("bert", task, Adaptation(mode=Mode.ADAPTERS))
+    ours = tuned("bert", task, LowRankAdapters())
     with torch.no_grad():
         for name, parameter in ours.model.named_parameters():
             if name.endswith(".up"):
@@ -412,7 +415,7 @@ def test_low_rank_changes_are_folded_in(tuned: Callable[..., TunedModel], tmp_pa
     export_tuned(ours, tmp_path / "theirs")
     same(before, their_scores(tmp_path / "theirs", TEXTS))
     assert ours.predict(TEXTS) == before, "exporting leaves the model as it was"
-    frozen = tuned("bert", task, Adaptation(mode=Mode.PROBE))
+    frozen = tuned("bert", task, LinearProbe())
     with pytest.raises(PlumeError, match="--mode probe"):
         export_tuned(frozen, tmp_path / "none")
     assert not (tmp_path / "none").exists()

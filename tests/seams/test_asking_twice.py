@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from plume.core.batch import Batch
+from plume.core.own_parts import VARIABLE, use_parts
 from plume.data.loader import Cursor
 from plume.model.checkpoint import save_model
 from plume.readers.example import Example, Reading
@@ -84,6 +85,15 @@ class Run:
     model: TunedModel
     file: Path
     rounds: list[str]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _named() -> Iterator[None]:
+    """This file holds a part that a run names in its files."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(VARIABLE, "")
+        use_parts(__file__)
+        yield
 
 
 @pytest.fixture(scope="module")

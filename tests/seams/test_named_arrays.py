@@ -31,7 +31,7 @@ from plume.text.format import BERT
 from plume.text.tokenizer import Tokenizer
 from plume.text.tokenizers import WordPiece
 from plume.text.words import Words
-from plume.train.pretrain import make_reader
+from plume.train.feeding import make_reader
 
 NAMES = ("Marie Curie", "Paris", "the old captain", "北京大学", "居里夫人", "图书馆")  # an entity's id is its place here
 BEFORE = ("Yesterday", "At the harbour", "没有说话的", "在河边", "Nobody saw that")

@@ -101,7 +101,7 @@ def _task(
         raise PlumeError("A tuned model knows its labels and columns: --labels, --template, --text, --label … are for --task zero-shot.")
     if predictions is not None and predictions.exists():
         raise PlumeError(f"{predictions} exists already: choose another file for --predictions.")
-    tuned: TunedModel = api.load(model, device=device)
+    tuned = TunedModel.load(model, device=device)
     measured = tuned.evaluate(data, task=task, language=language)
     account = [*measured.reading.lines(), *(f"{count:,} {what}" for what, count in measured.notes.items() if count)]
     if predictions is not None:

@@ -51,6 +51,7 @@ def run(
     from plume.cli._direct import direct_task, options_for, zero_shot
     from plume.core.errors import PlumeError
     from plume.tuning import asking
+    from plume.tuning.tuned import TunedModel
 
     items = _items(inputs or [], pair, question, context)
     files = [] if items else _files(inputs or [])
@@ -67,6 +68,7 @@ def run(
     options = {} if direct is None else options_for(direct.predict, direct, **asking_for)
     loaded = api.load(model, device=device)
     if direct is None:
+        assert isinstance(loaded, TunedModel), "it has the task"
         chosen = loaded.task(task)
         if items:
             pairs = getattr(getattr(chosen, "task", chosen), "texts", None) == 2  # also where the answers are written

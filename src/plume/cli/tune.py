@@ -39,6 +39,13 @@ def run(
             "[default: full; features for word vectors and ELMo]"
         ),
     ] = None,
+    pooling: Annotated[
+        str | None,
+        typer.Option(
+            help="How a text becomes the one vector that a head labels: mean, first, last, max or weighted.  "
+            "[default: as the family and the mode have it]"
+        ),
+    ] = None,
     text: Annotated[list[str] | None, typer.Option(help="Data: a column of text, by name or number; twice for pairs.")] = None,
     label: Annotated[str | None, typer.Option(help="Data: the column of the answer, by name or number.")] = None,
     language: Annotated[str | None, typer.Option(help=f"Data: {LANGUAGES[0].lower()}{LANGUAGES[1:]}")] = None,
@@ -86,7 +93,8 @@ def run(
     given = {
         "epochs": epochs, "batch": batch, "rate": rate, "length": length, "budget": budget, "metric": metric, "patience": patience,
         "answer": answer, "accumulate": accumulate, "precision": precision, "device": device, "save_every": save_every, "mode": mode,
-        "label": label, "language": language, "from_scratch": from_scratch or None, "tensorboard": tensorboard or None, "seed": seed or None,
+        "pooling": pooling, "label": label, "language": language, "from_scratch": from_scratch or None,
+        "tensorboard": tensorboard or None, "seed": seed or None,
     }  # fmt: skip
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     changes = {"frozen_layers": freeze, "adapters.rank": rank, "place": place, "layer": layer, "dropout": dropout}

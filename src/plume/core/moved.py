@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 MODULES = {
     "data.adjacent": "data.layouts.adjacent",
     "data.labelled": "data.layouts.labelled",
@@ -29,6 +32,28 @@ MODULES = {
 FIELDS = {("model.recipe:Training", "optimiser"): "optimizer"}
 
 
+def _adaptation(old: dict[str, Any]) -> dict[str, Any]:
+    """Once one record with the fields of every mode; since then a part for each."""
+    ways = {
+        "full": ("FullTuning", {"frozen_layers"}),
+        "features": ("FrozenFeatures", {"network", "place", "penalty", "norm"}),
+        "probe": ("LinearProbe", {"layer"}),
+        "adapters": ("LowRankAdapters", {"adapters"}),
+    }
+    mode = old.get("mode", "full")
+    if mode not in ways:
+        return old
+    name, own = ways[mode]
+    others = {field for _, fields in ways.values() for field in fields} - own
+    return {"part": f"tuning.adapting.ways.{mode}:{name}"} | {
+        field: value for field, value in old.items() if field not in others | {"part", "mode"}
+    }
+
+
+# A part that was split or reshaped: from its record, as it was written, to that of today.
+RECORDS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {"tuning.adapting.adaptation:Adaptation": _adaptation}
+
+
 def address_now(address: str) -> str:
     """The address of a part today, whenever it was written.
 
@@ -37,6 +62,16 @@ def address_now(address: str) -> str:
     """
     module, colon, name = address.partition(":")
     return MODULES.get(module, module) + colon + name
+
+
+def record_now(record: dict[str, Any]) -> dict[str, Any]:
+    """The record of a part as it is written today.
+
+    >>> record_now({"part": "tuning.adaptation:Adaptation", "mode": "probe", "layer": 3, "frozen_layers": 0})
+    {'part': 'tuning.adapting.ways.probe:LinearProbe', 'layer': 3}
+    """
+    rewrite = RECORDS.get(address_now(record["part"]))
+    return record if rewrite is None else rewrite(record)
 
 
 def field_now(address: str, field: str) -> str:

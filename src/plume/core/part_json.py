@@ -12,7 +12,7 @@ from typing import Any
 
 from plume.core import own_parts
 from plume.core.errors import PlumeError, suggest
-from plume.core.moved import address_now, field_now
+from plume.core.moved import address_now, field_now, record_now
 from plume.core.part import Part
 from plume.core.part_fields import hints, required
 
@@ -36,6 +36,7 @@ def read_part(data: Any) -> Any:
     """The part that a record was written from."""
     if not isinstance(data, dict) or not isinstance(data.get(TAG), str):
         raise PlumeError(f"Not a plume declaration: expected an object with a '{TAG}' field, got {str(data)[:80]!r}.")
+    data = record_now(data)
     address = address_now(data[TAG])
     kind = class_at(address, data.get(FROM))
     known = hints(kind)

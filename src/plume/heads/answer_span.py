@@ -23,6 +23,8 @@ class AnswerSpan(Head):
 
 
 class AnswerSpanModule(HeadModule):
+    """Two scores a token: it begins the answer, it ends it."""
+
     def __init__(self, part: AnswerSpan, dims: Dims) -> None:
         super().__init__()
         self.dropout = Dropout(part.dropout)

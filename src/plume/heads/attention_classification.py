@@ -28,6 +28,8 @@ class AttentionClassification(Head):
 
 
 class AttentionClassificationModule(HeadModule):
+    """The vector that weighs tokens, and the linear layer."""
+
     def __init__(self, part: AttentionClassification, dims: Dims) -> None:
         super().__init__()
         self.attention = nn.Embedding(1, dims.width)  # one vector, which starts as small as all weights: at first every token counts alike

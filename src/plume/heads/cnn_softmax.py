@@ -46,6 +46,8 @@ class CNNSoftmax(Head):
 
 
 class CNNSoftmaxModule(HeadModule):
+    """The output vector of a word is made of its characters."""
+
     characters: Tensor  # [V, C]
 
     def __init__(self, part: CNNSoftmax, *, width: int, characters: Tensor) -> None:

@@ -30,6 +30,8 @@ class Copying(Head):
 
 
 class CopyingModule(HeadModule):
+    """A softmax over the vocabulary, one over the source, and a gate between them."""
+
     def __init__(self, dims: Dims) -> None:
         super().__init__()
         self.token = dims.token

@@ -36,6 +36,7 @@ class HeadModule(nn.Module):
     """A head with its weights."""
 
     def loss(self, encoded: Encoded, target: Target) -> Loss:
+        """Summed over what the target asks."""
         raise NotImplementedError
 
     def flops(self, predictions: int) -> int:
@@ -73,6 +74,7 @@ class Head(Part):
     """A declaration of what answers, built on the states of a network."""
 
     reads_rows: ClassVar[bool] = False  # a sentence's from all of its tokens, not from the first alone
+    reads_text: ClassVar[bool] = False  # one state of a text, which may as well be a pooled one
 
     @property
     def needs_equal_widths(self) -> bool:
@@ -87,7 +89,12 @@ class Head(Part):
                 "set its head.transform=True."
             )
 
+    def over_pooled(self) -> Head:
+        """The same where it reads a vector that is pooled of all states."""
+        return self
+
     def build(self, dims: Dims) -> HeadModule:
+        """With weights, for a network of such dimensions."""
         raise NotImplementedError
 
 

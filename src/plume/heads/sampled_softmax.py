@@ -88,6 +88,8 @@ class SampledSoftmax(TokenPrediction):
 
 
 class SampledSoftmaxModule(TokenPredictionModule):
+    """In training the softmax is over a sample of the vocabulary."""
+
     def __init__(self, part: SampledSoftmax, dims: Dims) -> None:
         super().__init__(part, dims)
         self.samples = part.samples

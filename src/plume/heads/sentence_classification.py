@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -23,11 +24,19 @@ class SentenceClassification(Head):
     hidden: Activation | None = None  # RoBERTa, BART and XLNet: tanh; ELECTRA: gelu
     bias: bool = True  # GPT-2 has none
 
+    reads_text: ClassVar[bool] = True
+
+    def over_pooled(self) -> SentenceClassification:
+        """Without a layer of its own, which is meant for one token's state."""
+        return replace(self, hidden=None)
+
     def build(self, dims: Dims) -> SentenceClassificationModule:
         return SentenceClassificationModule(self, dims)
 
 
 class SentenceClassificationModule(HeadModule):
+    """`pooler` is the model's own, `dense` a layer in its stead."""
+
     def __init__(self, part: SentenceClassification, dims: Dims) -> None:
         super().__init__()
         self.part = part
@@ -60,6 +69,8 @@ class MultiLabelClassification(SentenceClassification):
 
 
 class MultiLabelModule(SentenceClassificationModule):
+    """A sigmoid for each class."""
+
     def loss(self, encoded: Encoded, target: Target) -> Loss:
         scores = precise(self.logits(at(encoded, target)))
         total = F.binary_cross_entropy_with_logits(scores, target.value.to(scores.dtype), reduction="sum") / self.part.classes
@@ -78,6 +89,8 @@ class SentenceRegression(SentenceClassification):
 
 
 class SentenceRegressionModule(SentenceClassificationModule):
+    """Its one output is the number."""
+
     def loss(self, encoded: Encoded, target: Target) -> Loss:
         scores = precise(self.logits(at(encoded, target))).squeeze(-1)
         return Loss(total=F.mse_loss(scores, target.value.to(scores.dtype), reduction="sum"), count=len(target.value))
@@ -97,6 +110,8 @@ class Choice(SentenceClassification):
 
 
 class ChoiceModule(SentenceClassificationModule):
+    """One score a row, compared within a question."""
+
     def scores(self, encoded: Encoded, target: Target) -> Tensor:
         """[questions, choices]"""
         assert target.context is not None, "a choice is among rows"

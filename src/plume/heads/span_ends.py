@@ -27,6 +27,8 @@ class SpanEnds(Head):
 
 
 class SpanEndsModule(HeadModule):
+    """Two layers on both ends of a span and a place in it, then the product with every token's vector."""
+
     def __init__(self, part: SpanEnds, dims: Dims) -> None:
         super().__init__()
         self.activation = part.activation

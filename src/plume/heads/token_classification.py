@@ -24,6 +24,8 @@ class BinaryTokenClassification(Head):
 
 
 class BinaryTokenClassificationModule(HeadModule):
+    """A dense layer, then one score."""
+
     def __init__(self, part: BinaryTokenClassification, dims: Dims) -> None:
         super().__init__()
         self.activation = part.activation

@@ -36,6 +36,8 @@ class TokenPrediction(Head):
 
 
 class TokenPredictionModule(HeadModule):
+    """A transform, then the product with every token's vector."""
+
     def __init__(self, part: TokenPrediction, dims: Dims) -> None:
         super().__init__()
         vocabulary, embedding_width = dims.token.weight.shape
@@ -47,6 +49,7 @@ class TokenPredictionModule(HeadModule):
         self.bias = nn.Parameter(torch.zeros(vocabulary)) if part.bias else None
 
     def transform(self, hidden: Tensor) -> Tensor:
+        """[..., D] states to what is held against the tokens' vectors."""
         if self.dense is None or self.norm is None:
             return hidden if self.scale == 1.0 else hidden * self.scale
         transformed: Tensor = self.norm(self.part.activation(self.dense(hidden)))

@@ -73,6 +73,7 @@ class LowRankLinear(nn.Linear):
         return found
 
     def forward(self, input: Tensor) -> Tensor:
+        """[..., in] to [..., out]."""
         # Through the narrow side, not through `weight`: its gradient would be as large as the one that is to be saved.
         narrow = nn.functional.linear(dropout(input, self.part.dropout, training=self.training), self.down)
         plain = nn.functional.linear(input, self.frozen, self.bias)

@@ -47,6 +47,11 @@ class WordModel:
             raise PlumeError(f"{self.recipe.name} has one vector a word and cannot {name}: it embeds, and says which words are alike.")
         raise AttributeError(name)
 
+    @property
+    def width(self) -> int:
+        """Of what `embed` gives."""
+        return self.vectors.dimension
+
     def words(self, text: str) -> list[str]:
         """The text cut as the corpus was; words that the vocabulary has as one phrase are joined."""
         pieces = self.tokenizer.encode_pieces([text], words=Words.SPACES)[0]
@@ -60,7 +65,7 @@ class WordModel:
         return word.lower() if self.recipe.lowercase else word
 
     def embed(
-        self, texts: str | Sequence[str], *, pooling: str = "mean", layer: int | None = None, language: str | None = None
+        self, texts: str | Sequence[str], *, pooling: str | None = None, layer: int | None = None, language: str | None = None
     ) -> NDArray[np.float32]:
         """[N, D]: the mean of the words' vectors, or with `sif` the weighted one less its main direction among these texts."""
         if layer is not None:
@@ -68,6 +73,7 @@ class WordModel:
         if language is not None:
             raise PlumeError(f"{self.recipe.name} reads texts of all languages alike: leave language out.")
         ways = {"mean": Mean, "sif": SIF}
+        pooling = pooling or "mean"
         if pooling not in ways:
             raise PlumeError(f"Word vectors have no pooling '{pooling}': choose {' or '.join(ways)}.")
         listed = [texts] if isinstance(texts, str) else list(texts)

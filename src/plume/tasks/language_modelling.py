@@ -23,6 +23,7 @@ from plume.text.control import control_id
 from plume.train.distributed import Processes
 from plume.train.evaluate import evaluate
 from plume.train.feeding import make_mixture
+from plume.tuning.loaded import Loaded
 from plume.tuning.task import DirectTask, Prediction
 from plume.tuning.zero_shot.blanks import fills, language_model
 from plume.tuning.zero_shot.perplexity import fill_in, predict_next
@@ -41,14 +42,16 @@ class LanguageModelling(DirectTask):
     'language-modelling'
     """
 
-    def predict(self, model: Any, items: Sequence[str], *, top: int = 5, language: str | None = None, **options: Any) -> list[Prediction]:
+    def predict(
+        self, model: Loaded, items: Sequence[str], *, top: int = 5, language: str | None = None, **options: Any
+    ) -> list[Prediction]:
         """A text with a blank (___ or the family's mask) is filled, any other one is gone on with; `options` are those of `generate`."""
         able = language_model(model, self.kind)
         return [_answer(able, text, top, language, options) for text in ([items] if isinstance(items, str) else items)]
 
     def evaluate(  # type: ignore[override]  # its options are named
         self,
-        model: Any,
+        model: Loaded,
         paths: Sequence[Path],
         *,
         top: Sequence[int] = (1, 5),

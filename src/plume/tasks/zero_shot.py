@@ -20,6 +20,7 @@ from plume.readers.table_layout import find_layout
 from plume.readers.tables import read_table
 from plume.text.languages import language_mix
 from plume.tuning.kinds.labelling import choose, softmax
+from plume.tuning.loaded import Loaded
 from plume.tuning.task import DirectTask, Prediction
 from plume.tuning.tuned import TunedModel
 from plume.tuning.zero_shot.blanks import language_model
@@ -55,7 +56,7 @@ class ZeroShot(DirectTask):
 
     def predict(  # type: ignore[override]  # its options are named
         self,
-        model: Any,
+        model: Loaded,
         items: Sequence[Any],
         *,
         labels: Labels,
@@ -82,7 +83,7 @@ class ZeroShot(DirectTask):
             if len(index):
                 said = template or _TEMPLATES[ZeroShotWay.ENTAILMENT if entailment else ZeroShotWay.CLOZE, script]
                 some = [texts[place] for place in index]
-                if entailment:
+                if entailment is not None and isinstance(model, TunedModel):
                     logits = entailment.logits(model, some, hypotheses(said, list(words.values())), language=language)
                     table[index] = _by_entailment(logits, multi_label)
                 else:
@@ -92,7 +93,7 @@ class ZeroShot(DirectTask):
 
     def evaluate(
         self,
-        model: Any,
+        model: Loaded,
         paths: Sequence[Path],
         *,
         labels: Labels | None = None,
@@ -161,7 +162,7 @@ def _way(way: ZeroShotWay | str) -> ZeroShotWay:
         raise PlumeError(f"There is no way '{way}' to label texts: choose {' or '.join(ZeroShotWay)}.") from None
 
 
-def _entailment(model: Any, way: ZeroShotWay | None) -> Entailment | None:
+def _entailment(model: Loaded, way: ZeroShotWay | None) -> Entailment | None:
     """How the model judges entailment, if it shall and can."""
     found = find_entailment(model) if isinstance(model, TunedModel) and way is not ZeroShotWay.CLOZE else None
     if way is ZeroShotWay.ENTAILMENT and found is None:

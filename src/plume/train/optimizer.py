@@ -13,7 +13,7 @@ from plume.model.trainable import Trainable
 
 # Blocks of a Transformer and layers of a recurrent network are numbered in their names (CoVe's by direction first).
 _LAYER = re.compile(r"(?:^|\.)(?:blocks|layers|onward|back)\.(\d+)\.")
-_TOP = ("heads.", "pooler.", "decoders.", "decoder.ask", "decoder.combine", "network.", "mixes.")
+_TOP = ("heads.", "pooler.", "decoders.", "decoder.ask", "decoder.combine", "network.", "mixes.", "pooling.")
 _BODY = "body."  # before the names of a model that carries a task's head
 
 

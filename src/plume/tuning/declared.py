@@ -17,7 +17,7 @@ from plume.static.reading import WORDS
 from plume.static.vectors import CharacterNGrams, WordVectors
 from plume.text.tokenizer import Tokenizer
 from plume.tuning.adapting.adaptation import Adaptation
-from plume.tuning.adapting.network import Body
+from plume.tuning.adapting.body import Body, network
 from plume.tuning.adapting.word_body import WordBody
 from plume.tuning.task import Task
 
@@ -38,10 +38,12 @@ class Declared(Part):
 
 
 def is_tuned(folder: Path) -> bool:
+    """Does the folder hold a tuned model?"""
     return (folder / TASK).exists()
 
 
 def read_declaration(folder: Path) -> Declared:
+    """What a tuned model's directory says it was tuned for."""
     declared = part_from_json(read_json(folder / TASK, "it should say what the model was tuned for"))
     if not isinstance(declared, Declared):
         raise PlumeError(f"{folder / TASK} does not say what a model was tuned for.")
@@ -55,8 +57,9 @@ def save_declaration(folder: Path, declared: Declared, body: Body, tokenizer: To
     if isinstance(body, WordBody):
         word_models.save_words(folder, body.recipe, body.vocabulary_of_words)
     else:
-        save_recipe(folder, body.recipe)
-        save_languages(folder, body.languages)
+        model = network(body, "Only a network or word vectors are saved below a task.")
+        save_recipe(folder, model.recipe)
+        save_languages(folder, model.languages)
 
 
 def body_of(folder: Path, state: dict[str, Tensor]) -> tuple[Body, Tokenizer]:

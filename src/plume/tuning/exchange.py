@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import re
 from pathlib import Path
 
@@ -22,11 +21,10 @@ from plume.hf.importing import Imported, check_free, read_folder
 from plume.hf.task_export import TaskExport, export_task
 from plume.hf.task_heads import labels_of
 from plume.model.checkpoint import load_weights, state_of
-from plume.model.networks.model import Model
-from plume.nn.low_rank import merge_low_rank
 from plume.text.tokenizer import Tokenizer
 from plume.text.tokenizers import finish
-from plume.tuning.adapting.adaptation import DROPOUT, Adaptation, Mode
+from plume.tuning.adapting.body import network
+from plume.tuning.adapting.ways.full import FullTuning
 from plume.tuning.declared import Declared
 from plume.tuning.task import Task
 from plume.tuning.tuned import TunedModel, assemble, reading_order
@@ -83,7 +81,7 @@ def tuned_of(imported: Imported) -> TunedModel:
     task = task_of(head.part, labels_of(imported.config, len(head.state["output.weight"])))
     declared = Declared(
         tasks=(task,),
-        adaptation=Adaptation(),
+        adaptation=FullTuning(),
         length=recipe.training.length,
         order=reading_order(imported.model, imported.tokenizer),
     )
@@ -111,23 +109,20 @@ def task_of(part: Head, labels: tuple[str, ...]) -> Task:
 
 def export_tuned(tuned: TunedModel, out: Path, *, task: str | None = None) -> str:
     """Write the model with the head of one of its tasks. Returns the name of transformers' class."""
-    chosen, model = tuned.task(task), tuned.model
-    if not isinstance(model.body, Model):
-        raise PlumeError("Word vectors have no counterpart in transformers.")
-    if model.pools:
+    chosen, model, adaptation = tuned.task(task), tuned.model, tuned.model.adaptation
+    network(model.body, "Word vectors have no counterpart in transformers.")
+    if model.reads_whole(chosen.called) or not adaptation.exports:
+        with_pooling = " with --pooling" if adaptation.pooling is not None else ""
+        without = ", without --pooling," if with_pooling else ""
         raise PlumeError(
-            f"Tuned in --mode {model.adaptation.mode}, the head reads pooled or mixed states, for which transformers has no class: "
-            "tune in --mode full or adapters to export."
+            f"Tuned in --mode {adaptation.mode}{with_pooling}, the head reads pooled or mixed states, for which transformers has no class: "
+            f"tune in --mode full or adapters{without} to export."
         )
-    body = model.body
-    if model.adaptation.mode is Mode.ADAPTERS:
-        body = copy.deepcopy(body)
-        merge_low_rank(body)
+    body = network(adaptation.plain(model.body), "Word vectors have no counterpart in transformers.")
     if chosen.objective is not None:  # what it writes with is the model's own head
         export(body, tuned.tokenizer, out)
         return "the class of its language model"
-    dropout = DROPOUT if tuned.declared.adaptation.dropout is None else tuned.declared.adaptation.dropout
-    part = chosen.head(body.recipe.classifier, dropout=dropout)
+    part = chosen.head(body.classifier, dropout=adaptation.head_dropout)
     if getattr(chosen, "centred", False):
         raise PlumeError(
             f"{chosen.called} was learned as a difference from the mean of the training scores, because transformers' class for this family "

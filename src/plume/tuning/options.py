@@ -14,9 +14,10 @@ from torch import nn
 from plume.core import catalog
 from plume.core.errors import PlumeError
 from plume.core.part import replace
+from plume.nn.pooling import Pooling, pooling_of
 from plume.train.budget import Budget
 from plume.train.device import Precision
-from plume.tuning.adapting.adaptation import Adaptation, Mode
+from plume.tuning.adapting.adaptation import Adaptation, way
 from plume.tuning.settings import TaskData, Wishes
 from plume.tuning.task import Columns, DirectTask, Task
 from plume.tuning.tune import Tuned, start
@@ -43,6 +44,7 @@ def start_from_options(
     dev: Paths = None,
     out: Path,
     mode: str | None = None,
+    pooling: Pooling | str | None = None,
     adapt: Sequence[str] = (),
     overrides: Sequence[str] = (),
     task_options: Sequence[str] = (),
@@ -54,19 +56,18 @@ def start_from_options(
 ) -> Tuned:
     """`adapt`, `overrides` and `task_options` are settings by dotted path, of the adaptation, the training and the task.
 
+    `pooling` is a word (mean, first …), or a `Pooling`.
+
     Of several tasks a setting is for those that have it, or for the one that is named: `ner.crf=true`.
     """
     check_numbers(options)
     if options.get("answer") not in (None, "text", "head"):
         raise PlumeError(f"--answer is text or head, not '{options['answer']}'.")
-    if mode is not None and mode not in list(Mode):
-        raise PlumeError(f"There is no mode '{mode}': choose {', '.join(Mode)}.")
+    asked = None if mode is None else way(mode)
+    pooled = None if pooling is None else pooling_of(pooling)
 
-    def adapted(usual: Mode) -> Adaptation:
-        made = Adaptation(mode=usual if mode is None else Mode(mode))
-        for assignment in adapt:
-            made = made.override(assignment)
-        return made
+    def adapted(usual: Adaptation) -> Adaptation:
+        return replace(asked or usual, pooling=pooled).adjusted(adapt)
 
     data = _data(task, train, dev)
     if len(data) > 1 and (text or label is not None):

@@ -6,16 +6,14 @@ from dataclasses import dataclass
 
 from plume.core.errors import PlumeError
 from plume.core.part import Part, replace
-from plume.model.networks.model import Model
 from plume.model.recipe import Recipe, Training
 from plume.model.schedule import Linear
 from plume.train.settings import RunSettings
-from plume.tuning.adapting.adaptation import DROPOUT, Adaptation, Mode
-from plume.tuning.adapting.network import Body
-from plume.tuning.adapting.word_body import WordBody
+from plume.tuning.adapting.adaptation import Adaptation, way
+from plume.tuning.adapting.body import Body, network
+from plume.tuning.adapting.ways.full import FullTuning
 from plume.tuning.task import Task
 
-_BASE_RATE, _BASE_WIDTH = 5e-5, 768  # BERT §A.3's largest rate that is safe, at its width; narrower networks take larger steps
 _LONGEST = 512  # tokens of a row, where nothing in the model sets a limit
 
 
@@ -30,9 +28,11 @@ class TaskData(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class TuneSettings(RunSettings):
+    """A tuning run as run.json keeps it."""
+
     model: str
     data: tuple[TaskData, ...]
-    adaptation: Adaptation = Adaptation()
+    adaptation: Adaptation = FullTuning()
     training: Training
     from_scratch: bool = False
     patience: int = 4  # measurements without a better one before the run ends
@@ -68,6 +68,7 @@ def epochs_for(examples: int) -> float:
 
 
 def training_for(body: Body, adaptation: Adaptation, wishes: Wishes, *, examples: int, from_scratch: bool = False) -> Training:
+    """The wishes, completed."""
     return Training(
         length=length_for(body, wishes.length),
         batch=wishes.batch or (32 if examples >= 2_000 else 16 if examples >= 200 else 8),
@@ -76,41 +77,35 @@ def training_for(body: Body, adaptation: Adaptation, wishes: Wishes, *, examples
     )
 
 
-def mode_for(body: Body) -> Mode:
+def usual_way(body: Body) -> Adaptation:
     """How the family's paper put it to use: ELMo, CoVe, Skip-Thought and word vectors are features, everything else learns on."""
-    if isinstance(body, WordBody):
-        return Mode.FEATURES
-    assembly = body.recipe.assembly
-    if assembly.directions > 1 or (assembly.recurs and assembly.decodes):
-        return Mode.FEATURES
-    return Mode.FULL
+    return way("features" if body.gives_features else "full")
 
 
 def rate_for(body: Body, adaptation: Adaptation, *, from_scratch: bool = False) -> float:
     """Small steps for weights that know something; larger ones for low-rank changes and for what starts afresh."""
-    if adaptation.mode.frozen and not from_scratch:
-        return 1e-2 if isinstance(body, WordBody) else 3e-3  # word vectors leave all the work to the network on top
-    if not isinstance(body, Model) or body.recipe.recurrent:
-        return 1e-3
-    rate = _BASE_RATE * _BASE_WIDTH / body.recipe.network.width
-    return float(f"{rate * (10 if adaptation.mode is Mode.ADAPTERS else 1):.2g}")
+    if adaptation.frozen and not from_scratch:
+        return body.head_rate
+    return float(f"{body.tuning_rate * adaptation.rate_factor:.2g}")
 
 
 def length_for(body: Body, wanted: int | None) -> int:
     """As long as the rows it was trained on: of positions beyond them it knows nothing. Schemes without a limit read on."""
-    longest = body.recipe.positions.longest if isinstance(body, Model) else None
+    longest = body.longest
     if wanted is not None:
         if longest is not None and wanted > longest:
             raise PlumeError(f"--length {wanted}: {body.recipe.name} places at most {longest} tokens.")
         return wanted
-    return _LONGEST if longest is None else min(longest, body.recipe.training.length)
+    if longest is None:
+        return _LONGEST
+    return min(longest, network(body, "Word vectors are not trained on rows.").recipe.training.length)
 
 
 def with_dropout(recipe: Recipe, adaptation: Adaptation) -> Recipe:
     """The recipe as it is tuned: Transformers that learn drop states, as in the papers' fine-tuning, whatever pre-training did."""
-    if adaptation.mode.frozen or recipe.recurrent:
+    if adaptation.frozen or recipe.recurrent:
         return recipe
-    share = DROPOUT if adaptation.dropout is None else adaptation.dropout
+    share = adaptation.head_dropout
     return replace(
         recipe,
         network=replace(recipe.transformer, dropout=share, attention_dropout=share),

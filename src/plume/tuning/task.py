@@ -20,11 +20,12 @@ from plume.metrics.scores import ERRORS
 from plume.model.use.language_model import LanguageModel
 from plume.readers.example import Example, Reading
 from plume.text.tokenizer import Tokenizer
-from plume.tuning.adapting.network import Body
+from plume.tuning.adapting.body import Body
 from plume.tuning.rows.questions import Floats, Questions
 from plume.tuning.rows.rows import Coder
 
 if TYPE_CHECKING:
+    from plume.tuning.loaded import Loaded  # which are made for tasks
     from plume.tuning.writing.worded import ByText
 
 Prediction = dict[str, Any]  # as it is written to a JSON line
@@ -225,14 +226,14 @@ class DirectTask(Part):
 
     reads: ClassVar[str] = "plain lines"
 
-    def respond(self, model: Any, examples: Sequence[Example], **options: Any) -> Responses:
+    def respond(self, model: Loaded, examples: Sequence[Example], **options: Any) -> Responses:
         """An answer for each example, as `Task.respond` gives it."""
         return self.predict(model, [one.texts[0] if len(one.texts) == 1 else one.texts for one in examples], **options), Counter()
 
-    def predict(self, model: Any, items: Sequence[Any], **options: Any) -> list[Prediction]:
+    def predict(self, model: Loaded, items: Sequence[Any], **options: Any) -> list[Prediction]:
         """`model` is what `plume.load` returns."""
         raise NotImplementedError
 
-    def evaluate(self, model: Any, paths: Sequence[Path], **options: Any) -> dict[str, float]:
+    def evaluate(self, model: Loaded, paths: Sequence[Path], **options: Any) -> dict[str, float]:
         """Measure on files, by metric."""
         raise NotImplementedError

@@ -24,15 +24,16 @@ from plume.train.fit import begin, fit, refuse_other_data
 from plume.train.loop import Outcome, TrainingPlan
 from plume.train.metrics import METRICS
 from plume.train.settings import RUN
-from plume.tuning.adapting.adaptation import Adaptation, Mode
+from plume.tuning.adapting.adaptation import Adaptation
 from plume.tuning.adapting.bodies import as_tuned, read_model
-from plume.tuning.adapting.network import Body, TaskModel
+from plume.tuning.adapting.body import Body
+from plume.tuning.adapting.network import TaskModel
 from plume.tuning.best import BEST, BEST_SCORE, Best
 from plume.tuning.card import write_card
 from plume.tuning.declared import Declared, save_declaration
 from plume.tuning.preparing import PreparedTask, prepare
 from plume.tuning.rows.questions import QuestionReader, Questions
-from plume.tuning.settings import TaskData, TuneSettings, Wishes, epochs_for, mode_for, training_for
+from plume.tuning.settings import TaskData, TuneSettings, Wishes, epochs_for, training_for, usual_way
 from plume.tuning.task import Columns, Task
 from plume.tuning.tuned import TunedModel, assemble, coder_for, reading_order, require_languages
 from plume.tuning.writing.by_text import approach
@@ -63,7 +64,7 @@ def start(
     data: Sequence[TaskData],
     folder: Path,
     *,
-    adapt: Callable[[Mode], Adaptation] = lambda mode: Adaptation(mode=mode),
+    adapt: Callable[[Adaptation], Adaptation] = lambda usual: usual,
     wishes: Wishes = Wishes(),
     columns: Columns = Columns(),
     overrides: Sequence[str] = (),
@@ -74,7 +75,7 @@ def start(
     seed: int = 0,
     **settings: Any,
 ) -> Tuned:
-    """A new run into a directory that does not exist yet or is empty. `adapt` is told the mode that suits the model; `answer`
+    """A new run into a directory that does not exist yet or is empty. `adapt` is told the way that suits the model; `answer`
     is `text` or `head`, for encoder–decoders, which can do both."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise PlumeError(f"{folder} exists already. Choose another --out, or go on with that run: plume tune --resume {folder}")
@@ -82,9 +83,9 @@ def start(
     prepared = [prepare(one, columns, seed=seed, language=language) for one in data]
     body, tokenizer = read_model(model)
     require_languages(body, language)
-    adaptation = adapt(mode_for(body))
+    adaptation = adapt(usual_way(body))
     from_scratch = bool(settings.get("from_scratch"))
-    if from_scratch and (adaptation.mode is Mode.ADAPTERS or adaptation.frozen_layers):
+    if from_scratch and not adaptation.from_scratch:
         raise PlumeError("From scratch everything has to learn: leave out --mode adapters and --freeze.")
     body = as_tuned(body, tokenizer, adaptation=adaptation, from_scratch=from_scratch, seed=seed)
     prepared = [replace(one, task=approach(one.task, body, tokenizer, one.train, adaptation=adaptation, by=answer)) for one in prepared]

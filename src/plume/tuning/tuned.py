@@ -10,23 +10,22 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from plume.core.batch import Batch, Order
 from plume.core.errors import PlumeError, suggest
 from plume.core.files import make_folder
 from plume.core.part import replace
-from plume.heads.sentence_classification import SentenceClassification
 from plume.model.checkpoint import WEIGHTS, load_weights, read_weights, save_weights, state_of
-from plume.model.networks.encoder_decoder import EncoderDecoderModel
 from plume.model.networks.model import Model
 from plume.model.use.abilities import Abilities
 from plume.model.use.language_model import LanguageModel
-from plume.nn.low_rank import merge_low_rank
+from plume.nn.pooling import Pooling
 from plume.readers.example import Example, Reading
 from plume.text.tokenizer import Tokenizer
 from plume.train.device import to_device
-from plume.tuning.adapting.adaptation import DROPOUT, Adaptation, Mode
-from plume.tuning.adapting.network import Body, TaskModel
+from plume.tuning.adapting.body import Body
+from plume.tuning.adapting.network import TaskModel
 from plume.tuning.declared import Declared, body_of, read_declaration, save_declaration
 from plume.tuning.rows.decoder_rows import decoder_start, through_decoder
 from plume.tuning.rows.questions import Floats, Questions, in_reading_order, inference_batches
@@ -67,8 +66,17 @@ class TunedModel:
             raise PlumeError("Below are word vectors: load their own directory.")
         return LanguageModel(self.model.body, self.tokenizer)
 
+    @property
+    def width(self) -> int:
+        """Of what `embed` gives."""
+        return self.model.body.width
+
+    def embed(self, texts: str | Sequence[str], *, pooling: Pooling | str | None = None, **options: Any) -> NDArray[np.float32]:
+        """As the model below does, which the task has changed if it learned."""
+        return self.body.embed(texts, pooling=pooling, **options)
+
     def __getattr__(self, name: str) -> Any:
-        if name in ("embed", "hidden", "fill", "generate", "score"):
+        if name in ("hidden", "fill", "generate", "score"):
             return getattr(self.body, name)
         raise AttributeError(name)
 
@@ -161,6 +169,7 @@ class TunedModel:
         return made if start is None else through_decoder(made, start)
 
     def save(self, folder: str | Path) -> None:
+        """Into one directory, from which `load` reads it."""
         folder = Path(folder)
         make_folder(folder)
         save_declaration(folder, self.declared, self.model.body, self.tokenizer)
@@ -168,30 +177,29 @@ class TunedModel:
 
     @classmethod
     def load(cls, folder: str | Path, *, device: str = "cpu") -> TunedModel:
+        """What `save` or a tuning run has written."""
         folder = Path(folder)
         declared = read_declaration(folder)
         state = read_weights(folder / WEIGHTS)
         body, tokenizer = body_of(folder, state)
         model = assemble(body, declared)
         load_weights(model, state, folder / WEIGHTS)
-        if declared.adaptation.mode is Mode.ADAPTERS:  # the same numbers, without the detour; what is saved again is a whole model
-            merge_low_rank(model.body)
-            declared = replace(declared, adaptation=Adaptation(dropout=declared.adaptation.dropout))
+        declared = replace(declared, adaptation=declared.adaptation.loaded(model.body))
         return cls(model.to(device), tokenizer, declared)
 
 
 def assemble(body: Body, declared: Declared, *, from_scratch: bool = False) -> TaskModel:
-    classifier = body.recipe.classifier if isinstance(body, Model) else SentenceClassification()
-    dropout = DROPOUT if declared.adaptation.dropout is None else declared.adaptation.dropout
-    heads = {task.called: task.head(classifier, dropout=dropout) for task in declared.tasks if task.objective is None}
+    """A model with heads for the tasks that are declared, whose new weights are not set yet."""
+    dropout = declared.adaptation.head_dropout
+    heads = {task.called: task.head(body.classifier, dropout=dropout) for task in declared.tasks if task.objective is None}
     writing = {task.called: task.objective for task in declared.tasks if task.objective is not None}
     return TaskModel(body, heads, declared.adaptation, writing, from_scratch=from_scratch)
 
 
 def coder_for(body: Body, tokenizer: Tokenizer, *, length: int, usual: str | None = None) -> Coder:
-    last = isinstance(body, EncoderDecoderModel)  # the decoder has then read all
+    """What makes rows of texts for this body. A decoder has read all at the last token, where a head then reads."""
     spells_from = body.vocabulary if body.spells else None
-    return Coder(tokenizer, length=length, spells_from=spells_from, last=last, languages=body.languages, usual=usual)
+    return Coder(tokenizer, length=length, spells_from=spells_from, last=body.through_decoder, languages=body.languages, usual=usual)
 
 
 def require_languages(body: Body, said: str | None) -> None:

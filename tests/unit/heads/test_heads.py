@@ -16,7 +16,7 @@ from plume.heads.sentence_classification import SentenceClassification
 from plume.heads.token_classification import BinaryTokenClassification
 from plume.heads.token_prediction import TokenPrediction
 from plume.model.networks.electra import sample
-from plume.nn.pooling import Pooler, Pooling
+from plume.nn.pooling import Pooler, pooling_of
 
 WIDTH, VOCABULARY = 8, 12
 
@@ -153,4 +153,4 @@ def test_nothing_to_sample_is_no_sample(head: Any) -> None:
 )
 def test_pooling_leaves_out_the_padding(pooling: str, expected: list[list[float]]) -> None:
     hidden = torch.tensor([[[1.0, 3.0], [3.0, -1.0], [99.0, 99.0]], [[1.0, 9.0], [99.0, 99.0], [99.0, 99.0]]])
-    assert Pooling(pooling)(hidden, torch.tensor([2, 1])).tolist() == expected
+    assert pooling_of(pooling).build([2])([hidden], torch.tensor([2, 1])).tolist() == expected

@@ -20,7 +20,7 @@ from plume.model.use.writers import DecoderWriter, SpanWriter
 from plume.static.model import WordModel
 from plume.tasks.classification import TASK as CLASSIFICATION
 from plume.tasks.zero_shot import TASK, wordings
-from plume.tuning.adapting.adaptation import Adaptation
+from plume.tuning.adapting.ways.full import FullTuning
 from plume.tuning.declared import Declared
 from plume.tuning.tuned import TunedModel, assemble
 from plume.tuning.zero_shot import cloze
@@ -280,7 +280,7 @@ def tuned(miniature: Any, built: Any, tokenizer_for: Any) -> Any:
         tokenizer = tokenizer_for(recipe)
         body = built(recipe, vocabulary=tokenizer.size)
         task = replace(CLASSIFICATION, texts=texts, labels=labels)
-        declared = Declared(tasks=(task,), adaptation=Adaptation(), length=64)
+        declared = Declared(tasks=(task,), adaptation=FullTuning(), length=64)
         model = assemble(body, declared).double()
         model.initialise(1, spread=1.0)
         return TunedModel(model, tokenizer, declared)

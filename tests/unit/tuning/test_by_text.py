@@ -31,7 +31,8 @@ from plume.tasks.similarity import TASK as SIMILARITY
 from plume.tasks.summarisation import TASK as SUMMARISATION
 from plume.tasks.translation import TASK as TRANSLATION
 from plume.text.tokenizer import Tokenizer
-from plume.tuning.adapting.adaptation import Adaptation, Mode
+from plume.tuning.adapting.ways.full import FullTuning
+from plume.tuning.adapting.ways.probe import LinearProbe
 from plume.tuning.declared import Declared
 from plume.tuning.kinds.regression import Regression
 from plume.tuning.rows.questions import QuestionReader
@@ -85,7 +86,7 @@ def quiet(recipe: Recipe) -> Recipe:
 def fit(recipe: Recipe, tokenizer: Tokenizer, tasks: dict[Task, list[Example]], *, steps: int, rate: float = 3e-3) -> TunedModel:
     body = build(quiet(recipe), vocabulary=tokenizer.size, seed=0)
     asked = {approach(task.learned(examples), body, tokenizer, examples): examples for task, examples in tasks.items()}
-    declared = Declared(tasks=tuple(asked), adaptation=Adaptation(dropout=0.0), length=64, order=reading_order(body, tokenizer))
+    declared = Declared(tasks=tuple(asked), adaptation=FullTuning(dropout=0.0), length=64, order=reading_order(body, tokenizer))
     model = assemble(body, declared)
     model.initialise(0)
     tuned = TunedModel(model, tokenizer, declared)
@@ -119,7 +120,7 @@ def fit(recipe: Recipe, tokenizer: Tokenizer, tasks: dict[Task, list[Example]], 
 @torch.no_grad()
 def test_the_loss_is_what_the_writer_would_have_said(family: str, made: Any, on_cpu: Any) -> None:
     one = made(family)
-    model = assemble(one.body, Declared(tasks=(one.task,), adaptation=Adaptation(), length=64)).eval()
+    model = assemble(one.body, Declared(tasks=(one.task,), adaptation=FullTuning(), length=64)).eval()
     total = model.losses(on_cpu(one.questions.batch(np.arange(len(PAIRS)))))["translation"].total
     said = torch.zeros((), dtype=total.dtype)
     for number in range(len(PAIRS)):
@@ -372,7 +373,7 @@ def test_what_an_encoder_decoder_answers_by_text(miniature: Any, tokenizer_for: 
     assert approach(worded, body, tokenizer, LABELLED) is worded  # of a run that goes on
     assert part_from_json(worded.to_json()) == worded
     assert approach(task, body, tokenizer, LABELLED, by=By.HEAD) is task
-    assert approach(task, body, tokenizer, LABELLED, adaptation=Adaptation(mode=Mode.PROBE)) is task
+    assert approach(task, body, tokenizer, LABELLED, adaptation=LinearProbe()) is task
     assert approach(NER, body, tokenizer, []) is NER
     alike = [Example(texts=("a",), answer="😂"), Example(texts=("b",), answer="🎉")]  # both unknown to the tokenizer
     assert not isinstance(approach(CLASSIFICATION.learned(alike), body, tokenizer, alike), WrittenTask)
@@ -383,12 +384,12 @@ def test_what_an_encoder_decoder_answers_by_text(miniature: Any, tokenizer_for: 
 def test_a_frozen_model_cannot_learn_to_write(made: Any) -> None:
     one = made("t5")
     with pytest.raises(PlumeError, match="--mode probe freezes"):
-        assemble(one.body, Declared(tasks=(one.task,), adaptation=Adaptation(mode=Mode.PROBE), length=64))
+        assemble(one.body, Declared(tasks=(one.task,), adaptation=LinearProbe(), length=64))
 
 
 def test_the_head_that_writes_learns_and_others_do_not(made: Any) -> None:
     one = made("palm")  # its encoder also filled masks
-    model = assemble(one.body, Declared(tasks=(one.task,), adaptation=Adaptation(), length=64))
+    model = assemble(one.body, Declared(tasks=(one.task,), adaptation=FullTuning(), length=64))
     assert all(parameter.requires_grad for parameter in model.head("translation").parameters())
     assert not model.body.head("masked_lm").dense.weight.requires_grad
 

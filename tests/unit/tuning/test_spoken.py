@@ -55,9 +55,9 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Callable[[], set[int]]:
     used: set[int] = set()
     plain = EmbeddingModule.forward
 
-    def spy(self: EmbeddingModule, tokens: Any, position: Any, segment: Any = None, within: Any = None) -> Any:
+    def spy(self: EmbeddingModule, tokens: Any, position: Any, segment: Any = None, within: Any = None, **others: Any) -> Any:
         used.update({0} if segment is None else segment[tokens != 2].unique().tolist())  # 2 is the padding
-        return plain(self, tokens, position, segment, within)
+        return plain(self, tokens, position, segment, within, **others)
 
     def asked() -> set[int]:
         found = set(used)

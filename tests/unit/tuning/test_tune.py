@@ -23,8 +23,9 @@ from plume.readers.example import Reading
 from plume.train import loop as loops
 from plume.train.checkpoint import checkpoints
 from plume.train.metrics import read_metrics
-from plume.tuning.adapting.adaptation import Adaptation, Mode
+from plume.tuning.adapting.adaptation import way
 from plume.tuning.adapting.network import TaskModel
+from plume.tuning.adapting.ways.full import FullTuning
 from plume.tuning.options import named, start_from_options
 from plume.tuning.preparing import prepare
 from plume.tuning.settings import TaskData, Wishes, epochs_for, rate_for, training_for
@@ -214,7 +215,7 @@ def test_texts_that_are_held_out_are_not_trained_on(tmp_path: Path) -> None:
 def test_everything_below_learns(model: Path) -> None:
     """The pooler too, though a head of pre-training reads through it."""
     body = plume.load(model).model
-    made = TaskModel(body, {"x": SentenceClassification(classes=2)}, Adaptation())
+    made = TaskModel(body, {"x": SentenceClassification(classes=2)}, FullTuning())
     frozen = {name for name, parameter in made.named_parameters() if not parameter.requires_grad}
     assert body.pooler is not None and frozen and all(name.startswith("body.heads.") for name in frozen)
 
@@ -265,12 +266,12 @@ def test_layers_learn_at_their_own_rates(model: Path, table: Any, tmp_path: Path
 def test_defaults_follow_the_data_and_the_model(model: Path) -> None:
     assert [epochs_for(count) for count in (50, 999, 1000, 5000, 100_000)] == [20, 20, 10, 5, 3]
     body = plume.load(model).model
-    full, adapters, probe = (rate_for(body, Adaptation(mode=mode)) for mode in (Mode.FULL, Mode.ADAPTERS, Mode.PROBE))
+    full, adapters, probe = (rate_for(body, way(mode)) for mode in ("full", "adapters", "probe"))
     assert (full, adapters, probe) == (pytest.approx(5e-5 * 768 / 32), pytest.approx(5e-4 * 768 / 32), 3e-3)
-    chosen = training_for(body, Adaptation(), Wishes(batch=4, rate=1e-5, length=20), examples=10)
+    chosen = training_for(body, FullTuning(), Wishes(batch=4, rate=1e-5, length=20), examples=10)
     assert (chosen.batch, chosen.peak, chosen.length) == (4, 1e-5, 20)
     with pytest.raises(plume.PlumeError, match="at most 64"):
-        training_for(body, Adaptation(), Wishes(length=65), examples=10)
+        training_for(body, FullTuning(), Wishes(length=65), examples=10)
 
 
 @pytest.mark.parametrize(

@@ -19,12 +19,12 @@ from torch import Tensor
 from plume.comparing.results import Probe
 from plume.core.batch import Batch
 from plume.core.errors import PlumeError
-from plume.nn.pooling import Pooling
+from plume.nn.pooling import MEAN
 from plume.readers.example import Example
 from plume.text.tokenizer import Tokenizer
 from plume.train.device import to_device
 from plume.tuning.adapting.bodies import read_model
-from plume.tuning.adapting.network import Body
+from plume.tuning.adapting.body import Body
 from plume.tuning.kinds.labelling import LabelTask
 from plume.tuning.kinds.tagging import OUTSIDE, Tagging, TagKind
 from plume.tuning.rows.questions import Floats, TokenQuestions, inference_batches
@@ -150,9 +150,7 @@ def _read(layer: Tensor, batch: Batch, text: Tensor, *, texts: int) -> Tensor:
     if texts == 2:
         first, second = (_mean(layer, text == number) for number in (0, 1))
         return torch.cat([first, second, (first - second).abs(), first * second], 1)
-    rows, time = batch.tokens.shape
-    length = torch.full((rows,), time, device=layer.device) if batch.length is None else batch.length
-    return Pooling.MEAN(layer, length)
+    return MEAN(layer, batch.length)
 
 
 def _mean(layer: Tensor, where: Tensor) -> Tensor:

@@ -33,10 +33,10 @@ from plume.model.recipe import Recipe
 from plume.readers.example import Example
 from plume.train.budget import Budget, Spent
 from plume.train.metrics import read_metrics
-from plume.tuning.adapting.adaptation import Adaptation
 from plume.tuning.adapting.bodies import read_model
+from plume.tuning.adapting.body import network
 from plume.tuning.declared import Declared
-from plume.tuning.settings import mode_for
+from plume.tuning.settings import usual_way
 from plume.tuning.task import Task
 from plume.tuning.tuned import TunedModel, assemble, coder_for, reading_order
 from plume.tuning.writing.by_text import approach
@@ -164,9 +164,9 @@ def _try(folder: Path, look: Look) -> str | None:
     """Put the task's head on the model and let it answer; what it cannot do, it says."""
     try:
         body, tokenizer = read_model(folder)
-        adaptation = Adaptation(mode=mode_for(body))
+        adaptation = usual_way(body)
         task = approach(look.task, body, tokenizer, look.examples, adaptation=adaptation)
-        length = body.recipe.training.length
+        length = network(body, "Word vectors are not rehearsed.").recipe.training.length
         usual = coder_for(body, tokenizer, length=length).usual_language(look.examples)
         order = reading_order(body, tokenizer)
         declared = Declared(tasks=(task,), adaptation=adaptation, length=length, order=order, language=usual)

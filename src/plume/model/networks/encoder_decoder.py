@@ -18,6 +18,8 @@ from plume.nn.visibility import mask_of
 class EncoderDecoderModel(Model):
     """`embedding` and `stack` are the encoder, the part that embeds; a batch with a source is the decoder's."""
 
+    through_decoder = True
+
     def __init__(self, recipe: Recipe, *, vocabulary: int, decoder: Transformer) -> None:
         super().__init__(recipe, vocabulary=vocabulary)
         self.decoder_embedding = recipe.embedding.build(

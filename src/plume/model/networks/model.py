@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from plume.core.batch import Batch, Encoded, Order
 from plume.core.errors import PlumeError
 from plume.heads.head import Dims, HeadModule, Loss
+from plume.heads.sentence_classification import SentenceClassification
 from plume.model.memory import Memory, States
 from plume.model.recipe import Recipe
 from plume.model.trainable import Trainable
@@ -19,7 +20,7 @@ from plume.nn.attention import Sight
 from plume.nn.block import BlockCache
 from plume.nn.embedding import EmbeddingModule, positions_of
 from plume.nn.local_start import start_local
-from plume.nn.pooling import Pooler, Pooling
+from plume.nn.pooling import MEAN, Pooler, Pooling, TokenPooling
 from plume.nn.positions.learned import Learned
 from plume.nn.positions.scheme import PositionModule
 from plume.nn.stack import Stack, Transformer, initialise
@@ -51,7 +52,12 @@ class Model(Trainable):
     by stream; they belong to a run and not to the model.
     """
 
-    pooling = Pooling.MEAN  # how one vector is made of a text's, unless it is asked for otherwise
+    pooling: TokenPooling = MEAN  # how one vector is made of a text's, unless it is asked for otherwise
+    # What tuning asks (tuning/adapting/body.py).
+    task_pooling: Pooling | None = None  # how a task that labels texts reads it; None: by the state of one token
+    through_decoder = False  # do a task's heads read it through a decoder, which has then read all (BART §3.1)?
+    queries = False  # does `read` ask a second stream, which does not see the tokens it stands at?
+    head_rate = 3e-3  # learning rate of what is put on it while it stays as it is
 
     def __init__(self, recipe: Recipe, *, vocabulary: int) -> None:
         super().__init__()
@@ -118,6 +124,27 @@ class Model(Trainable):
     def width(self) -> int:
         """Of what `encode` makes of a token."""
         return self.recipe.network.output_width
+
+    @property
+    def longest(self) -> int | None:
+        """How many tokens it can place; None: as many as there are."""
+        return self.recipe.positions.longest
+
+    @property
+    def classifier(self) -> SentenceClassification:
+        """The family's way to label a text."""
+        return self.recipe.classifier
+
+    @property
+    def gives_features(self) -> bool:
+        """Did its paper use it as features that stay as they are (ELMo, CoVe, Skip-Thought)? Everything else learns on."""
+        assembly = self.recipe.assembly
+        return assembly.directions > 1 or (assembly.recurs and assembly.decodes)
+
+    @property
+    def tuning_rate(self) -> float:
+        """A learning rate that is safe while all of it learns: BERT's largest (§A.3) at its width; narrower networks take larger steps."""
+        return 5e-5 * 768 / self.recipe.network.width
 
     def new_cache(self) -> list[BlockCache]:
         """An empty cache for generation, one for each block that writes."""

@@ -10,14 +10,14 @@ from plume.core.batch import Batch, Encoded
 from plume.model.networks.recurrent_decoding import RecurrentDecoding
 from plume.model.recipe import Recipe
 from plume.nn.conditional_gru import VectorDecoder, VectorDecoderModule
-from plume.nn.pooling import Pooling
+from plume.nn.pooling import LAST
 from plume.nn.recurrent_rows import State
 
 
 class SkipThoughtModel(RecurrentDecoding):
     """One encoder, whose last state is the sentence's vector; a decoder for each neighbour (arXiv:1506.06726 §2.1)."""
 
-    pooling = Pooling.LAST
+    pooling = LAST
 
     def __init__(self, recipe: Recipe, *, vocabulary: int, decoder: VectorDecoder) -> None:
         self._decoder_part = decoder

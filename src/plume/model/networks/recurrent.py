@@ -19,6 +19,7 @@ from plume.nn.bidirectional import BidirectionalStack
 from plume.nn.character_embedding import CharacterEmbeddingModule
 from plume.nn.conditional_gru import VectorDecoderModule
 from plume.nn.embedding import EmbeddingModule, positions_of
+from plume.nn.pooling import LAST_MAX_MEAN
 from plume.nn.positions.scheme import PositionModule
 from plume.nn.recurrent import Recurrent, RecurrentOutput, RecurrentStack
 from plume.nn.recurrent_attention import AttentionDecoderModule
@@ -48,6 +49,9 @@ class StateCache:
 
 class RecurrentModel(Model):
     """Recurrent layers in place of a stack; the state after a row is where the next row of its stream begins."""
+
+    task_pooling = LAST_MAX_MEAN
+    tuning_rate = 1e-3
 
     def _build_body(self, vocabulary: int) -> None:
         network = self.recipe.network

@@ -23,6 +23,8 @@ from plume.nn.visibility import AttentionMask, ranks, visible
 class TwoStreamModel(Model):
     """XLNet and MPNet: positions that predict have a stream of their own."""
 
+    queries = True
+
     def __init__(self, recipe: Recipe, *, vocabulary: int, query: QueryStart) -> None:
         super().__init__(recipe, vocabulary=vocabulary)
         self.query_start = nn.Parameter(torch.zeros(recipe.embedding.width)) if query is QueryStart.LEARNED else None

@@ -21,7 +21,7 @@ from plume.model.use.filling import Blank, fill
 from plume.model.use.generate import Sampling
 from plume.model.use.scoring import Score, score
 from plume.model.use.writing import continuation
-from plume.nn.pooling import Pooling
+from plume.nn.pooling import Pooling, pooling_of
 from plume.text.tokenizer import Tokenizer
 
 
@@ -60,6 +60,11 @@ class LanguageModel:
         return self.model.recipe
 
     @property
+    def width(self) -> int:
+        """Of what `embed` gives."""
+        return self.model.width
+
+    @property
     def abilities(self) -> Abilities:
         """What it was trained to do, and with which head."""
         return Abilities(self.model, self.tokenizer)
@@ -75,18 +80,21 @@ class LanguageModel:
     ) -> NDArray[np.float32]:
         """[N, D] one vector a text, from the given layer (-1 the last, 0 the embeddings); pooled as the family is meant to be, if not said.
 
+        `pooling` is a word (mean, first, last, max, weighted), or a `Pooling`, which names its layers itself: `Pooling(layers=(0, -1))`.
         `language` is for families with a vector for each (XLM): of all texts, or a list with one a text; None: found for each.
         """
-        asked = None if pooling is None else _pooling(pooling)
         texts = _texts(texts)
         depth = self.recipe.network.depth
         if not -depth - 1 <= layer <= depth:
             raise PlumeError(f"There is no layer {layer}: this model has layers 0 (embeddings) to {depth}.")
+        asked = None if pooling is None else pooling_of(pooling, layer=layer)
         found: dict[int, NDArray[np.float32]] = {}
         for rows, made in self._batches(texts, batch, language):
             encoded = self.model.encode(made, keep_layers=True)
-            length = self._lengths(made)
-            pooled = self.model.pool(encoded, layer, length) if asked is None else asked(encoded.layers[layer], length)
+            if asked is None:
+                pooled = self.model.pool(encoded, layer, self._lengths(made))
+            else:
+                pooled = asked.build([one.shape[-1] for one in encoded.layers])(encoded.layers, made.length)
             found |= dict(zip(rows.tolist(), pooled.float().cpu().numpy(), strict=True))
         return np.stack([found[row] for row in range(len(texts))]) if texts else np.zeros((0, self.model.width), np.float32)
 
@@ -244,10 +252,3 @@ def _said(language: Said | Sequence[Said], texts: Sequence[str]) -> Sequence[Sai
     if len(language) != len(texts):
         raise PlumeError(f"{len(texts)} texts, and {len(language)} languages: say one for all, or one for each.")
     return language
-
-
-def _pooling(pooling: Pooling | str) -> Pooling:
-    try:
-        return Pooling(pooling)
-    except ValueError:
-        raise PlumeError(f"There is no pooling '{pooling}': choose {', '.join(Pooling)}.") from None

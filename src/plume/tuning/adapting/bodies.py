@@ -8,7 +8,7 @@ from plume.model.checkpoint import load_model, load_weights, state_of
 from plume.static.model import WordModel, is_word_model
 from plume.text.tokenizer import Tokenizer
 from plume.tuning.adapting.adaptation import Adaptation
-from plume.tuning.adapting.network import Body
+from plume.tuning.adapting.body import Body, network
 from plume.tuning.adapting.word_body import WordBody
 from plume.tuning.declared import is_tuned
 from plume.tuning.settings import with_dropout
@@ -32,6 +32,7 @@ def as_tuned(source: Body, tokenizer: Tokenizer, *, adaptation: Adaptation, from
         if from_scratch:
             source.forget(seed)
         return source
+    source = network(source, "Only a network or word vectors can be tuned.")
     recipe = with_dropout(source.recipe, adaptation)
     body = recipe.assembly.build(recipe, vocabulary=source.vocabulary)
     body.spell(tokenizer.tokens())

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -13,22 +12,16 @@ from torch import Tensor, nn
 from plume.core.batch import Batch, Encoded
 from plume.core.errors import PlumeError
 from plume.heads.head import Dims, Head, HeadModule, Loss
-from plume.heads.sentence_classification import SentenceClassification, SentenceClassificationModule
-from plume.model.networks.recurrent import RecurrentModel, picked
-from plume.model.networks.two_streams import TwoStreamModel
+from plume.model.networks.recurrent import picked
 from plume.model.trainable import Trainable
-from plume.nn.low_rank import add_low_rank
-from plume.nn.pooling import Pooling
-from plume.nn.scalar_mix import ScalarMix
+from plume.nn.pooling import PoolingModule
 from plume.nn.stack import initialise
-from plume.tuning.adapting.adaptation import Adaptation, Mode, Place
-from plume.tuning.adapting.word_body import WordBody
-
-Body = Any  # a Model or a WordBody: `encode`, `width`, `spelling`, `body_flops`
+from plume.tuning.adapting.adaptation import Adaptation
+from plume.tuning.adapting.body import Body
 
 
 class TaskModel(Trainable):
-    """`body` is the model as it was trained, its own heads included; `network` and `mixes` stand on frozen layers; a head for each task.
+    """`body` is the model as it was trained, its own heads included; `top` is what the way to adapt it puts on it; a head for each task.
 
     A head that reads one state of a text gets that of one token where the family has one for it, else a pooled one. A task that is answered
     in words has none: `writing` says which of the body's own objectives answers it.
@@ -46,48 +39,52 @@ class TaskModel(Trainable):
         super().__init__()
         self.memories = {}
         self.body, self.adaptation, self.writing = body, adaptation, dict(writing or {})
-        if self.writing and adaptation.mode.frozen:
+        if self.writing and adaptation.frozen:
             raise PlumeError(
                 f"{', '.join(self.writing)}: a model that writes learns by its own weights, and --mode {adaptation.mode} freezes them; "
                 "use --mode full or adapters."
             )
-        self.frozen = adaptation.mode.frozen and not from_scratch  # what knows nothing has to learn
-        self.pools = adaptation.mode.frozen or isinstance(body, RecurrentModel | WordBody)
-        self.mixes, self.network, width = None, None, body.width
-        if adaptation.layer is not None and not -1 - layers_of(body) < adaptation.layer < layers_of(body):
-            raise PlumeError(
-                f"There is no layer {adaptation.layer} to probe: {body.recipe.name} has 0 (embedding) to {layers_of(body) - 1}."
-            )
-        if adaptation.mode is Mode.FEATURES:
-            places = [Place.INPUT, Place.OUTPUT] if adaptation.place is Place.BOTH else [adaptation.place]
-            self.mixes = nn.ModuleDict({str(place): ScalarMix(layers_of(body), norm=adaptation.norm) for place in places})
-            self.network = adaptation.network.build(body.width)
-            width = self.network.output_width + (body.width if Place.OUTPUT in places else 0)
-        self.heads = nn.ModuleDict({name: self._head(head, width) for name, head in heads.items()})
-        self._freeze()
+        self.frozen = adaptation.frozen and not from_scratch  # what knows nothing has to learn
+        self.whole = adaptation.frozen or body.task_pooling is not None  # do all heads read whole rows, from what is on top?
+        self.top = adaptation.on_top(body)
+        for name, module in self.top.modules.items():  # it is no module itself, so that they are saved under these names
+            self.add_module(name, module)
+        self.pooled = {name for name, head in heads.items() if head.reads_text}  # whose head reads one vector made of a text
+        self.pooling = self._pooling() if self.pooled else None
+        if self.pooling is None:
+            self.pooled = set()
+            if adaptation.pooling is not None:
+                raise PlumeError(
+                    f"--pooling makes one vector of a text, and no head of {', '.join([*heads, *self.writing])} reads one: leave it out."
+                )
+        self.heads = nn.ModuleDict({name: self._head(name, head) for name, head in heads.items()})
+        self._freeze_pretraining()
+        if not from_scratch:
+            adaptation.prepare(body)
 
-    def _head(self, head: Head, width: int) -> HeadModule:
-        pooler = None if self.pools else getattr(self.body, "pooler", None)
-        if isinstance(head, SentenceClassification) and self.pools:
-            head = replace(head, hidden=None)
-            width = width * (1 if self.adaptation.mode is Mode.PROBE else 3)
+    def _pooling(self) -> PoolingModule | None:
+        part = self.adaptation.pooling_for(self.body)
+        if part is None:
+            return None
+        return part.build([self.top.width] if part.last_only else self.top.widths(self.body))
+
+    def _head(self, name: str, head: Head) -> HeadModule:
+        if self.pooling is not None and name in self.pooled:
+            head, width = head.over_pooled(), self.pooling.width
+        else:
+            width = self.top.width
+        pooler = None if self.reads_whole(name) else self.body.pooler
         return head.build(Dims(width=width, token=nn.Embedding(1, 1), pooler=pooler))
 
-    def _freeze(self) -> None:
-        adaptation = self.adaptation
+    def _freeze_pretraining(self) -> None:
+        """Heads of pre-training are kept, and not trained on unless they write the answers."""
         writing = [self.body.head(objective) for objective in self.writing.values()]
         # Token vectors that a head is tied to and a pooler that it reads through belong to the body, and learn.
         body = {id(one) for name, one in self.body.named_parameters(remove_duplicate=False) if not name.startswith("heads.")}
-        for head in getattr(self.body, "heads", {}).values():  # of pre-training: kept, and not trained on unless they write the answers
+        for head in self.body.heads.values():
             for parameter in head.parameters() if head not in writing else ():
                 if id(parameter) not in body:
                     parameter.requires_grad_(False)
-        if self.frozen:
-            self.body.requires_grad_(False)
-        elif adaptation.mode is Mode.ADAPTERS:
-            add_low_rank(self.body, adaptation.adapters)
-        elif adaptation.frozen_layers:
-            freeze_layers(self.body, adaptation.frozen_layers)
 
     def initialise(self, seed: int, spread: float = 0.02) -> None:
         """What is new; the body has its weights."""
@@ -95,105 +92,80 @@ class TaskModel(Trainable):
             torch.manual_seed(seed)
             for head in self.heads.values():
                 for part in head.children():
-                    if part is not getattr(self.body, "pooler", None):
+                    if part is not self.body.pooler:
                         initialise(part, spread)
 
     def train(self, mode: bool = True) -> TaskModel:
+        """A frozen body stays as it is measured, without dropout."""
         super().train(mode)
         if self.frozen:
             self.body.eval()
         return self
 
     def head(self, name: str) -> HeadModule:
+        """The one that answers this task: its own, or one of the body's that writes."""
         head = self.body.head(self.writing[name]) if name in self.writing else self.heads[name]
         assert isinstance(head, HeadModule)
         return head
 
-    def states(self, batch: Batch) -> Encoded:
-        """What the heads read: [B, M, D] at the positions that the batch names, or pooled [B, 1, D]."""
+    def reads_whole(self, name: str | None) -> bool:
+        """Does this task's head read what is made of whole rows, rather than the body's own states at some places?"""
+        return self.whole or name in self.pooled
+
+    def states(self, batch: Batch, *, head_mask: Tensor | None = None) -> Encoded:
+        """What the heads read: [B, M, D] at the positions that the batch names, or pooled [B, 1, D]. `head_mask` is the body's."""
         own = self._own(batch)
         if own.labels:
-            written: Encoded = self.body.token_states(own)
-            return written
-        if not self.pools:
-            if batch.source is not None:
-                return self.body.token_states(batch)
-            if isinstance(self.body, TwoStreamModel):  # there `read` would ask a query stream, which does not see its own token
-                encoded = self.body.encode(replace(batch, read=None))
-                return replace(encoded, last=picked(encoded.last, batch.read))
-            return self.body.encode(batch)
-        name = next(iter(batch.labels))
-        whole = replace(batch, read=None)
+            return self._token_states(own, head_mask)
+        name = next(iter(batch.labels), None)
+        if not self.reads_whole(name):
+            return self._at(batch, head_mask)
+        keep_layers = self.top.needs_layers or (self.pooling is not None and not self.pooling.part.last_only)
         with torch.no_grad() if self.frozen else nullcontext():
-            encoded = self.body.encode(whole, keep_layers=self.adaptation.mode.frozen)
-        states = self._on_top(encoded, batch.length)
-        if isinstance(self.head(name), SentenceClassificationModule):
-            return replace(encoded, last=self._pooled(states, batch), layers=())
-        return replace(encoded, last=picked(states, batch.read), layers=())
+            encoded = self.top.encode(self.body, replace(batch, read=None), keep_layers=keep_layers, head_mask=head_mask)
+        layers = self.top.layers(encoded, batch.length)
+        if self.pooling is not None and name in self.pooled:
+            return replace(encoded, last=self.pooling(layers, batch.length)[:, None], layers=())
+        return replace(encoded, last=picked(layers[-1], batch.read), layers=())
+
+    def _at(self, batch: Batch, head_mask: Tensor | None) -> Encoded:
+        """The body's states at the positions that the batch names."""
+        if batch.source is not None:
+            return self._token_states(batch, head_mask)
+        if self.body.queries:
+            encoded = self.top.encode(self.body, replace(batch, read=None), head_mask=head_mask)
+            return replace(encoded, last=picked(encoded.last, batch.read))
+        return self.top.encode(self.body, batch, head_mask=head_mask)
+
+    def _token_states(self, batch: Batch, head_mask: Tensor | None) -> Encoded:
+        if head_mask is not None:
+            raise PlumeError("Attention heads are masked where a network reads; this task is answered by its decoder or by its own head.")
+        return self.body.token_states(batch)
 
     def _own(self, batch: Batch) -> Batch:
         """With the questions that the body itself answers, by its objectives' names."""
         return replace(batch, labels={self.writing[name]: target for name, target in batch.labels.items() if name in self.writing})
-
-    def _on_top(self, encoded: Encoded, length: Tensor | None) -> Tensor:
-        if self.adaptation.mode is Mode.PROBE and self.adaptation.layer is not None:
-            return encoded.layers[self.adaptation.layer]
-        if self.mixes is None or self.network is None:
-            return encoded.last
-        layers = [layer for layer in encoded.layers if layer.shape[-1] == self.body.width]
-        mixed = {name: mix(layers, length=length) for name, mix in self.mixes.items()}
-        states = self.network(mixed.get("input", encoded.last), length)
-        return torch.cat([states, mixed["output"]], dim=-1) if "output" in mixed else states
-
-    def _pooled(self, states: Tensor, batch: Batch) -> Tensor:
-        """The mean for a probe; else ULMFiT's last, largest and mean state side by side (arXiv:1801.06146 §3.3)."""
-        rows, time = batch.tokens.shape
-        length = torch.full((rows,), time, device=states.device) if batch.length is None else batch.length
-        ways = [Pooling.MEAN] if self.adaptation.mode is Mode.PROBE else [Pooling.LAST, Pooling.MAX, Pooling.MEAN]
-        return torch.cat([pool(states, length) for pool in ways], dim=-1)[:, None]
 
     def counts(self, batch: Batch) -> dict[str, int]:
         return {name: max(len(target.value), 1) for name, target in batch.labels.items()}
 
     def flops(self, batch: Batch) -> int:
         own = self._own(batch)
-        whole = not own.labels and (self.pools or isinstance(self.body, TwoStreamModel))
+        whole = not own.labels and (self.reads_whole(next(iter(batch.labels), None)) or self.body.queries)
         body = self.body.body_flops(replace(own, read=None if whole else batch.read))  # heads are counted below
         heads = sum(self.head(name).flops(len(target.index)) for name, target in batch.labels.items())
         rows, time = batch.tokens.shape
-        network = 0 if self.network is None else self.network.flops(rows=rows, time=time)
-        return (body // 3 if self.frozen else body) + 3 * (heads + network)
+        return (body // 3 if self.frozen else body) + 3 * (heads + self.top.flops(rows=rows, time=time))
 
-    def losses(self, batch: Batch) -> dict[str, Loss]:
-        encoded = self.states(batch)
+    def losses(self, batch: Batch, *, head_mask: Tensor | None = None) -> dict[str, Loss]:
+        encoded = self.states(batch, head_mask=head_mask)
         found = {name: self.head(name).loss(encoded, target) for name, target in batch.labels.items()}
-        if self.mixes is None or not self.adaptation.penalty or not torch.is_grad_enabled():
+        penalty = self.top.penalty() if torch.is_grad_enabled() else None
+        if penalty is None:
             return found
-        penalty = torch.stack([mix.penalty(self.adaptation.penalty) for mix in self.mixes.values()]).sum()  # type: ignore[operator]
         return {name: replace(loss, total=loss.total + penalty * loss.count) for name, loss in found.items()}
 
-    def scores(self, batch: Batch) -> Tensor:
+    def scores(self, batch: Batch, *, head_mask: Tensor | None = None) -> Tensor:
         """What the head says of the one task that the batch asks about."""
         ((name, target),) = batch.labels.items()
-        return self.head(name).scores(self.states(batch), target)
-
-
-def layers_of(body: Body) -> int:
-    """How many layers of the model's own width there are to mix."""
-    if isinstance(body, WordBody):
-        return 1
-    tokens = torch.zeros((1, 1), dtype=torch.long, device=next(body.parameters()).device)
-    with torch.no_grad():
-        layers = body.encode(Batch(tokens=tokens), keep_layers=True).layers
-    return sum(layer.shape[-1] == body.width for layer in layers)
-
-
-def freeze_layers(body: Body, count: int) -> None:
-    """The embedding and the first `count` layers."""
-    stack = getattr(body, "stack", None)
-    layers: Iterable[nn.Module] = () if stack is None else stack.blocks
-    layers = list(layers)
-    if not layers or count > len(layers):
-        raise PlumeError(f"There are {len(layers)} layers of their own to freeze in {body.recipe.name}, not {count}.")
-    for part in (body.embedding, *layers[:count]):
-        part.requires_grad_(False)
+        return self.head(name).scores(self.states(batch, head_mask=head_mask), target)

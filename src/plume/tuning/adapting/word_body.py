@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from plume.core.batch import Batch, Encoded
+from plume.core.errors import PlumeError
+from plume.heads.head import HeadModule
+from plume.heads.sentence_classification import SentenceClassification
+from plume.nn.pooling import LAST_MAX_MEAN
 from plume.static.recipe import StaticRecipe
 from plume.static.text import Vocabulary
 from plume.static.vectors import CharacterNGrams, WordVectors
@@ -21,10 +24,19 @@ class WordBody(nn.Module):
 
     pooler = None
     languages = None
+    longest = None
+    classifier = SentenceClassification()
+    task_pooling = LAST_MAX_MEAN
+    through_decoder = False
+    queries = False
+    gives_features = True
+    tuning_rate = 1e-3
+    head_rate = 1e-2  # what is on top does all the work
 
     def __init__(self, vectors: WordVectors, *, recipe: StaticRecipe, tokenizer: Tokenizer) -> None:
         super().__init__()
         self.recipe = recipe
+        self.heads = nn.ModuleDict()  # of pre-training: none that would be kept
         counts = np.zeros(len(vectors.words), np.int64) if vectors.counts is None else vectors.counts
         self.vocabulary_of_words = Vocabulary(words=vectors.words, counts=counts)
         row = {word: number + 1 for number, word in enumerate(vectors.words)}
@@ -45,14 +57,17 @@ class WordBody(nn.Module):
 
     @property
     def width(self) -> int:
+        """Of a word's vector."""
         return self.table.embedding_dim
 
     @property
     def vocabulary(self) -> int:
+        """How many tokens have an id."""
         return len(self.row)
 
     @property
     def spells(self) -> bool:
+        """Have words that the vocabulary lacks a vector of their n-grams?"""
         return self.ngrams is not None
 
     def spelling(self, words: Sequence[str]) -> Tensor | None:
@@ -65,7 +80,18 @@ class WordBody(nn.Module):
         sums.index_add_(0, torch.from_numpy(np.repeat(np.arange(len(asked)), sizes)), self.grams.detach()[torch.from_numpy(rows)])
         return sums / torch.from_numpy(np.maximum(sizes, 1))[:, None]
 
-    def encode(self, batch: Batch, *, keep_layers: bool = False, **_: Any) -> Encoded:
+    def head(self, name: str) -> HeadModule:
+        """There is none."""
+        raise PlumeError(f"{self.recipe.name} has no head '{name}': word vectors predict nothing.")
+
+    def token_states(self, batch: Batch) -> Encoded:
+        """The same vectors, whoever reads them."""
+        return self.encode(batch)
+
+    def encode(self, batch: Batch, *, keep_layers: bool = False, head_mask: Tensor | None = None) -> Encoded:
+        """[B, T, D] a vector for each word, the one layer that there is."""
+        if head_mask is not None:
+            raise PlumeError(f"{self.recipe.name} is a table of word vectors: it has no attention.")
         known = batch.tokens.clamp(max=self.vocabulary - 1)
         last = self.table(self.row[known])
         if batch.unseen is not None:
@@ -74,4 +100,5 @@ class WordBody(nn.Module):
         return Encoded(last=last, layers=(last,) if keep_layers else ())
 
     def body_flops(self, batch: Batch) -> int:
+        """A table is looked up."""
         return 0

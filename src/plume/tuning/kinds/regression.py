@@ -16,11 +16,10 @@ from plume.heads.sentence_classification import SentenceClassification, Sentence
 from plume.metrics.resampled.measures import Measures
 from plume.metrics.resampled.texts import number_rows
 from plume.metrics.scores import number_scores
-from plume.model.networks.model import Model
 from plume.readers.example import Example
 from plume.readers.table_choice import AnswerKind
 from plume.text.tokenizer import Tokenizer
-from plume.tuning.adapting.network import Body
+from plume.tuning.adapting.body import Body
 from plume.tuning.kinds.labelling import TextTask
 from plume.tuning.rows.questions import Floats, Questions
 from plume.tuning.task import Prediction, Readable, Task
@@ -43,7 +42,7 @@ class Regression(TextTask):
 
     def suited(self, body: Body, tokenizer: Tokenizer, examples: Sequence[Example]) -> Task:
         """A family whose classifier has no bias learns numbers from their mean."""
-        bare = isinstance(body, Model) and not body.recipe.classifier.bias
+        bare = not body.classifier.bias
         return replace(self, centred=True) if bare else self
 
     def in_words(self, examples: Sequence[Example]) -> ByText | None:

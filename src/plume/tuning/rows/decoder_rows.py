@@ -9,14 +9,13 @@ from dataclasses import replace
 
 from plume.core.batch import Batch, Order
 from plume.heads.token_labelling import TokenLabellingModule
-from plume.model.networks.encoder_decoder import EncoderDecoderModel
 from plume.text.tokenizer import Tokenizer
 from plume.tuning.adapting.network import TaskModel
 
 
 def decoder_start(model: TaskModel, task: str, tokenizer: Tokenizer) -> int | None:
     """The token that the decoder begins with, where this task's head reads the decoder; None: it reads the encoder, or there is but one."""
-    if model.pools or not isinstance(model.body, EncoderDecoderModel) or isinstance(model.head(task), TokenLabellingModule):
+    if model.reads_whole(task) or not model.body.through_decoder or isinstance(model.head(task), TokenLabellingModule):
         return None
     return tokenizer.id(tokenizer.format.start or tokenizer.format.separator)
 

@@ -6,11 +6,11 @@ import enum
 from collections.abc import Sequence
 
 from plume.core.errors import PlumeError
-from plume.model.networks.encoder_decoder import EncoderDecoderModel
 from plume.readers.example import Example
 from plume.text.tokenizer import Tokenizer
 from plume.tuning.adapting.adaptation import Adaptation
-from plume.tuning.adapting.network import Body
+from plume.tuning.adapting.body import Body
+from plume.tuning.adapting.ways.full import FullTuning
 from plume.tuning.task import Task
 from plume.tuning.writing.finding import ENCODER_DECODERS
 from plume.tuning.writing.worded import ByText
@@ -30,7 +30,7 @@ def approach(
     tokenizer: Tokenizer,
     examples: Sequence[Example],
     *,
-    adaptation: Adaptation = Adaptation(),
+    adaptation: Adaptation = FullTuning(),
     by: By | str | None = None,
 ) -> Task:
     """The task as this model answers it; `examples` are those of training, from which `task` has learned its labels.
@@ -51,8 +51,10 @@ def approach(
 def _problem(worded: ByText | None, body: Body, adaptation: Adaptation) -> str | None:
     if worded is None:
         return "its answers are no text"
-    if not isinstance(body, EncoderDecoderModel):
+    if not body.through_decoder:
         return f"that is for encoder–decoders ({ENCODER_DECODERS}), and this is {body.recipe.name}"
-    if adaptation.mode.frozen:
+    if adaptation.frozen:
         return f"a model that writes learns by its own weights, and --mode {adaptation.mode} freezes them"
+    if adaptation.pooling is not None:
+        return "a head reads what is pooled"
     return None

@@ -20,7 +20,7 @@ from plume.readers.example import Example
 from plume.text.pieces import bounds
 from plume.text.tokenizer import Tokenizer
 from plume.train.device import to_device
-from plume.tuning.adapting.network import Body
+from plume.tuning.adapting.body import Body
 from plume.tuning.rows.questions import Questions, one_each
 from plume.tuning.rows.rows import Array, Coder, TextRows, runs, shortened, whole
 from plume.tuning.rows.written_rows import Pairs, source_batch

@@ -1,0 +1,24 @@
+"""What a model directory holds, opened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from plume.core.embedder import Embedder
+from plume.model.use.language_model import LanguageModel
+from plume.static.model import WordModel, is_word_model
+from plume.tuning.declared import is_tuned
+from plume.tuning.tuned import TunedModel
+
+Loaded = LanguageModel | WordModel | TunedModel
+if TYPE_CHECKING:
+    _EMBEDDERS: list[type[Embedder]] = [LanguageModel, WordModel, TunedModel]  # mypy holds each to the protocol
+
+
+def load(folder: str | Path, *, device: str = "cpu") -> Loaded:
+    """A model directory: a `LanguageModel` (embed, fill, generate, score, hidden), a `WordModel` (embed, most_similar, analogy, similarity), or
+    a `TunedModel` (predict, evaluate)."""
+    if is_tuned(Path(folder)):
+        return TunedModel.load(folder, device=device)
+    return WordModel.load(folder) if is_word_model(Path(folder)) else LanguageModel.load(folder, device=device)
