@@ -9,8 +9,9 @@ from torch import Tensor
 
 from plume.core.errors import PlumeError, suggest
 from plume.core.files import read_json
-from plume.model.bridge import Bridge, Config
+from plume.model.bridge import Bridge
 from plume.model.checkpoint import WEIGHTS, read_weights
+from plume.model.config_map import Config
 from plume.model.keymap import State
 from plume.model.recipe import Recipe
 from plume.recipes import _catalog as catalog

@@ -17,20 +17,21 @@ from __future__ import annotations
 
 from plume.core.part import replace
 from plume.data.layouts.layout import PairLabel, SentencePairs
-from plume.heads.sentence_classification import SentenceClassification
 from plume.heads.token_prediction import TokenPrediction
-from plume.model.bridge import Bridge, Config
-from plume.model.keymap import KeyMap, Rename
+from plume.model.bridge import Bridge
+from plume.model.config_map import Constant, Entry, Told
+from plume.model.keymap import Rename
 from plume.model.optimizers.lamb import LAMB
-from plume.model.recipe import Recipe, Training
+from plume.model.recipe import Training
 from plume.model.schedule import Linear
 from plume.nn.activation import Activation
 from plume.nn.stack import Sharing
 from plume.noise.select import NGrams
 from plume.objectives.masked_lm import masked_lm
 from plume.objectives.sentence_order import sentence_order
-from plume.recipes._sizes import with_small
-from plume.recipes.bert import BERT, body_config, body_from_config, pooled_heads
+from plume.recipes._bert_like import BODY, body_config, body_keys, pooled_heads, pretraining, token_prediction
+from plume.recipes._sizes import sized, with_small
+from plume.recipes.bert import BERT
 from plume.text.tokenizers import Unigram
 
 ALBERT = replace(
@@ -52,70 +53,44 @@ ALBERT = replace(
 )
 
 
-def _sized(size: str, *, width: int, depth: int, heads: int) -> Recipe:
-    return replace(ALBERT, size=size, network=replace(ALBERT.transformer, width=width, depth=depth, heads=heads, feed_forward=4 * width))
-
-
 SIZES = with_small(
     {
         "base": ALBERT,
-        "large": _sized("large", width=1024, depth=24, heads=16),
-        "xlarge": _sized("xlarge", width=2048, depth=24, heads=16),
-        "xxlarge": _sized("xxlarge", width=4096, depth=12, heads=64),
+        "large": sized(ALBERT, "large", width=1024, depth=24, heads=16),
+        "xlarge": sized(ALBERT, "xlarge", width=2048, depth=24, heads=16),
+        "xxlarge": sized(ALBERT, "xxlarge", width=4096, depth=12, heads=64),
     }
 )
+PARENT = "bert"
 
-_BLOCK = "albert.encoder.albert_layer_groups.*.albert_layers.0"
-
-
-def _to_config(recipe: Recipe) -> Config:
-    return body_config(recipe) | {
-        "embedding_size": recipe.embedding.width,
-        "max_position_embeddings": recipe.positions.longest,
-        "num_hidden_groups": 1,
-        "inner_group_num": 1,
-        "classifier_dropout_prob": max(
-            (o.head.dropout for o in recipe.objectives if isinstance(o.head, SentenceClassification)), default=0.1
-        ),
-    }
-
-
-def _from_config(config: Config) -> Recipe:
-    return body_from_config(ALBERT, {"embedding_size": 128, "hidden_act": "gelu_new"} | config)
-
+# BERT's names but for the one block.
+_BLOCK = "encoder.albert_layer_groups.*.albert_layers.0"
+_BODY = BODY | {f"stack.blocks.*.attention.{name}": f"{_BLOCK}.attention.{name}" for name in ("query", "key", "value")}
+_BODY |= {
+    "stack.project": "encoder.embedding_hidden_mapping_in",
+    "stack.blocks.*.attention.output": f"{_BLOCK}.attention.dense",
+    "stack.blocks.*.attention_norm": f"{_BLOCK}.attention.LayerNorm",
+    "stack.blocks.*.feed_forward.inner": f"{_BLOCK}.ffn",
+    "stack.blocks.*.feed_forward.output": f"{_BLOCK}.ffn_output",
+    "stack.blocks.*.feed_forward_norm": f"{_BLOCK}.full_layer_layer_norm",
+    "pooler.dense": "pooler",
+}
+_SENTENCES = Rename("heads.sentence_order.output", "sop_classifier.classifier")
 
 HF = Bridge(
     model_type="albert",
-    architectures={"AlbertForPreTraining": ("masked_lm", "sentence_order"), "AlbertForMaskedLM": ("masked_lm",), "AlbertModel": ()},
+    architectures=pretraining("Albert", "sentence_order"),
     prefix="albert.",
-    keys=KeyMap(
-        rules=(
-            Rename("embedding.token", "albert.embeddings.word_embeddings"),
-            Rename("embedding.position.table", "albert.embeddings.position_embeddings"),
-            Rename("embedding.segment", "albert.embeddings.token_type_embeddings"),
-            Rename("embedding.norm", "albert.embeddings.LayerNorm"),
-            Rename("stack.project", "albert.encoder.embedding_hidden_mapping_in"),
-            Rename("stack.blocks.*.attention.query", f"{_BLOCK}.attention.query"),
-            Rename("stack.blocks.*.attention.key", f"{_BLOCK}.attention.key"),
-            Rename("stack.blocks.*.attention.value", f"{_BLOCK}.attention.value"),
-            Rename("stack.blocks.*.attention.output", f"{_BLOCK}.attention.dense"),
-            Rename("stack.blocks.*.attention_norm", f"{_BLOCK}.attention.LayerNorm"),
-            Rename("stack.blocks.*.feed_forward.inner", f"{_BLOCK}.ffn"),
-            Rename("stack.blocks.*.feed_forward.output", f"{_BLOCK}.ffn_output"),
-            Rename("stack.blocks.*.feed_forward_norm", f"{_BLOCK}.full_layer_layer_norm"),
-            Rename("pooler.dense", "albert.pooler"),
-            Rename("heads.masked_lm.dense", "predictions.dense"),
-            Rename("heads.masked_lm.norm", "predictions.LayerNorm"),
-            Rename("heads.masked_lm", "predictions"),
-            Rename("heads.sentence_order.output", "sop_classifier.classifier"),
-        ),
-        copies=(
-            ("predictions.decoder.weight", "albert.embeddings.word_embeddings.weight"),
-            ("predictions.decoder.bias", "predictions.bias"),
-        ),
-        ignored=("albert.embeddings.position_ids",),
+    keys=body_keys("albert.", *token_prediction("predictions"), _SENTENCES, body=_BODY, tied="predictions.decoder"),
+    config=body_config(
+        ALBERT,
+        Entry("embedding_size", "embedding.width"),
+        Constant("num_hidden_groups", 1),
+        Constant("inner_group_num", 1),
+        Told("classifier_dropout_prob", lambda look: look("objectives.sentence_order.head.dropout") or 0.1),
+        embedding_size=128,
+        hidden_dropout_prob=0.1,
+        attention_probs_dropout_prob=0.1,
     ),
-    to_config=_to_config,
-    from_config=_from_config,
     tasks=pooled_heads("Albert", dropout="classifier_dropout_prob"),
 )

@@ -33,3 +33,4 @@ BERT_WWM = replace(
 )
 
 SIZES = with_small({"base": BERT_WWM})
+PARENT = "bert"

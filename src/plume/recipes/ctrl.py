@@ -18,9 +18,10 @@ from __future__ import annotations
 from plume.core.part import replace
 from plume.data.layouts.labelled import CodedBlocks
 from plume.heads.token_prediction import TokenPrediction
-from plume.model.bridge import Bridge, Config
+from plume.model.bridge import Bridge
+from plume.model.config_map import ConfigMap, Entry
 from plume.model.keymap import KeyMap, Rename
-from plume.model.recipe import Recipe, Training
+from plume.model.recipe import Training
 from plume.model.schedule import Constant
 from plume.nn.activation import Activation
 from plume.nn.block import Norm
@@ -28,6 +29,7 @@ from plume.nn.embedding import Embedding
 from plume.nn.positions.sinusoidal import SineColumns, Sinusoidal
 from plume.nn.stack import Transformer
 from plume.objectives.causal_lm import causal_lm
+from plume.recipes._gpt_like import DECODER
 from plume.recipes._sizes import with_small
 from plume.recipes.gpt import GPT
 from plume.text.tokenizers import BPE
@@ -57,45 +59,18 @@ CTRL = replace(
 )
 
 SIZES = with_small({"base": CTRL})
+PARENT = "gpt"
 
-
-def _to_config(recipe: Recipe) -> Config:
-    network = recipe.transformer
-    return {
-        "n_embd": network.width,
-        "n_layer": network.depth,
-        "n_head": network.heads,
-        "dff": network.feed_forward,
-        "n_positions": recipe.positions.longest,
-        "resid_pdrop": network.dropout,
-        "embd_pdrop": recipe.embedding.dropout,
-        "layer_norm_epsilon": network.epsilon,
-        "initializer_range": network.initial_range,
-    }
-
-
-def _from_config(config: Config) -> Recipe:
-    width = config.get("n_embd", 1280)
-    longest = config.get("n_positions", 256)
-    return replace(
-        CTRL,
-        size="imported",
-        embedding=replace(CTRL.embedding, width=width, dropout=float(config.get("embd_pdrop", 0.1))),
-        positions=replace(CTRL.positions, longest=longest),
-        network=replace(
-            CTRL.transformer,
-            width=width,
-            depth=config.get("n_layer", 48),
-            heads=config.get("n_head", 16),
-            feed_forward=config.get("dff", 8192),
-            dropout=float(config.get("resid_pdrop", 0.1)),
-            epsilon=float(config.get("layer_norm_epsilon", 1e-6)),
-            initial_range=float(config.get("initializer_range", 0.02)),
-        ),
-        training=replace(CTRL.training, length=min(CTRL.training.length, longest)),
-    )
-
-
+_BLOCK = {
+    "attention.query": "multi_head_attention.Wq",
+    "attention.key": "multi_head_attention.Wk",
+    "attention.value": "multi_head_attention.Wv",
+    "attention.output": "multi_head_attention.dense",
+    "attention_norm": "layernorm1",
+    "feed_forward.inner": "ffn.0",
+    "feed_forward.output": "ffn.2",
+    "feed_forward_norm": "layernorm2",
+}
 HF = Bridge(
     model_type="ctrl",
     architectures={"CTRLLMHeadModel": ("causal_lm",), "CTRLModel": ()},
@@ -103,19 +78,11 @@ HF = Bridge(
     keys=KeyMap(
         rules=(
             Rename("embedding.token", "transformer.w"),
-            Rename("stack.blocks.*.attention.query", "transformer.h.*.multi_head_attention.Wq"),
-            Rename("stack.blocks.*.attention.key", "transformer.h.*.multi_head_attention.Wk"),
-            Rename("stack.blocks.*.attention.value", "transformer.h.*.multi_head_attention.Wv"),
-            Rename("stack.blocks.*.attention.output", "transformer.h.*.multi_head_attention.dense"),
-            Rename("stack.blocks.*.attention_norm", "transformer.h.*.layernorm1"),
-            Rename("stack.blocks.*.feed_forward.inner", "transformer.h.*.ffn.0"),
-            Rename("stack.blocks.*.feed_forward.output", "transformer.h.*.ffn.2"),
-            Rename("stack.blocks.*.feed_forward_norm", "transformer.h.*.layernorm2"),
             Rename("stack.final_norm", "transformer.layernorm"),
             Rename("heads.causal_lm", "lm_head"),
+            *(Rename(f"stack.blocks.*.{ours}", f"transformer.h.*.{theirs}") for ours, theirs in _BLOCK.items()),
         ),
         copies=(("lm_head.weight", "transformer.w.weight"),),
     ),
-    to_config=_to_config,
-    from_config=_from_config,
+    config=ConfigMap(base=CTRL, entries=(*DECODER, Entry("dff", "network.feed_forward"))),
 )

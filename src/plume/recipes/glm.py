@@ -29,7 +29,7 @@ from plume.nn.stack import Transformer
 from plume.objectives.blank_infilling import blank_infilling
 from plume.objectives.document_infilling import document_infilling
 from plume.objectives.sentence_infilling import sentence_infilling
-from plume.recipes._sizes import with_small
+from plume.recipes._sizes import sized, with_small
 from plume.text.format import BERT as BERT_FORMAT
 from plume.text.tokenizers import ByteLevelBPE, WordPiece
 
@@ -66,21 +66,19 @@ GLM = Recipe(
 )
 
 
-def _sized(size: str, *, width: int, depth: int, heads: int, peak: float, longest: int = 512) -> Recipe:
-    return replace(
-        GLM,
-        size=size,
-        embedding=replace(GLM.embedding, width=width),
-        positions=TwoDimensional(longest=longest),
-        network=replace(GLM.transformer, width=width, depth=depth, heads=heads, feed_forward=4 * width),
-        training=replace(GLM.training, peak=peak, length=longest),
-    )
-
-
 SIZES = with_small(
     {
         "base": GLM,
-        "large": _sized("large", width=1024, depth=24, heads=16, peak=2e-4),
-        "10b": replace(_sized("10b", width=4096, depth=48, heads=64, peak=1e-4, longest=1024), tokenizer=ByteLevelBPE(vocabulary=50257)),
+        "large": sized(GLM, "large", width=1024, depth=24, heads=16, training=replace(GLM.training, peak=2e-4)),
+        "10b": sized(
+            GLM,
+            "10b",
+            width=4096,
+            depth=48,
+            heads=64,
+            tokenizer=ByteLevelBPE(vocabulary=50257),
+            positions=TwoDimensional(longest=1024),
+            training=replace(GLM.training, peak=1e-4, length=1024),
+        ),
     }
 )

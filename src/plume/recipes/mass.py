@@ -62,7 +62,5 @@ MASS = replace(
 )
 
 # Sentences are short: so many make about the 3,000 tokens that the authors give a GPU.
-SIZES = {
-    size: recipe if size == "base" else replace(recipe, training=replace(recipe.training, batch=128))
-    for size, recipe in with_small({"base": MASS}).items()
-}
+SIZES = with_small({"base": MASS}, small=lambda recipe: replace(recipe, training=replace(recipe.training, batch=128)))
+PARENT = "transformer"

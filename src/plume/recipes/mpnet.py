@@ -17,17 +17,16 @@ from plume.data.layouts.layout import FullSentences
 from plume.heads.sentence_classification import SentenceClassification
 from plume.heads.token_prediction import TokenPrediction
 from plume.model.assembly import QueryStart, TwoStreams
-from plume.model.bridge import Bridge, Config
-from plume.model.keymap import KeyMap, Rename, prefixed
-from plume.model.recipe import Recipe, Training
+from plume.model.bridge import Bridge
+from plume.model.config_map import Entry
+from plume.model.recipe import Training
 from plume.model.schedule import Linear
-from plume.model.task_head import choice_head, own_layer, span_head, text_head, token_head
 from plume.nn.activation import Activation
-from plume.nn.positions.learned import Learned
 from plume.nn.positions.t5 import LearnedAndBuckets
 from plume.objectives.masked_permuted_lm import masked_permuted_lm
+from plume.recipes._bert_like import BODY, body_config, body_keys, token_prediction, unpooled_heads
 from plume.recipes._sizes import with_small
-from plume.recipes.bert import BERT, BODY, body_config, body_from_config
+from plume.recipes.bert import BERT
 from plume.text.format import ROBERTA as ROBERTA_FORMAT
 from plume.text.tokenizers import WordPiece
 
@@ -51,63 +50,31 @@ MPNET = replace(
 )
 
 SIZES = with_small({"base": MPNET})
-
-
-def _to_config(recipe: Recipe) -> Config:
-    assert isinstance(recipe.positions, LearnedAndBuckets)
-    config = body_config(recipe) | {
-        "max_position_embeddings": recipe.positions.longest + recipe.positions.offset,
-        "relative_attention_num_buckets": recipe.positions.buckets,
-    }
-    del config["type_vocab_size"]
-    return config
-
-
-def _from_config(config: Config) -> Recipe:
-    found = body_from_config(replace(MPNET, positions=Learned(longest=512, offset=2)), config)
-    head = TokenPrediction(epsilon=found.transformer.epsilon)
-    assert isinstance(MPNET.positions, LearnedAndBuckets) and found.positions.longest is not None
-    positions = replace(
-        MPNET.positions, longest=found.positions.longest, buckets=config.get("relative_attention_num_buckets", MPNET.positions.buckets)
-    )
-    return replace(found, positions=positions, objectives=(masked_permuted_lm(head=head),))
-
+PARENT = "bert"
 
 # BERT's names but for the attention and the positions.
-_OWN = {
-    "embedding.position.table": "encoder.relative_attention_bias",
-    "stack.blocks.*.attention.query": "encoder.layer.*.attention.attn.q",
-    "stack.blocks.*.attention.key": "encoder.layer.*.attention.attn.k",
-    "stack.blocks.*.attention.value": "encoder.layer.*.attention.attn.v",
-    "stack.blocks.*.attention.output": "encoder.layer.*.attention.attn.o",
-    "stack.blocks.*.attention_norm": "encoder.layer.*.attention.LayerNorm",
-    "embedding.position.absolute.table": "embeddings.position_embeddings",
+_BODY = BODY | {
+    f"stack.blocks.*.attention.{name}": f"encoder.layer.*.attention.attn.{name[0]}" for name in ("query", "key", "value", "output")
 }
-_BODY = tuple((dict(BODY) | _OWN).items())
+_BODY |= {
+    "embedding.position.table": "encoder.relative_attention_bias",
+    "embedding.position.absolute.table": "embeddings.position_embeddings",
+    "stack.blocks.*.attention_norm": "encoder.layer.*.attention.LayerNorm",
+}
+_HEAD = token_prediction("lm_head", objective="masked_permuted_lm", norm="layer_norm")
 
 HF = Bridge(
     model_type="mpnet",
     architectures={"MPNetForMaskedLM": ("masked_permuted_lm",), "MPNetModel": ()},
     prefix="mpnet.",
-    keys=KeyMap(
-        rules=(
-            *prefixed(_BODY, "mpnet."),
-            Rename("heads.masked_permuted_lm.dense", "lm_head.dense"),
-            Rename("heads.masked_permuted_lm.norm", "lm_head.layer_norm"),
-            Rename("heads.masked_permuted_lm", "lm_head"),
-        ),
-        copies=(
-            ("lm_head.decoder.weight", "mpnet.embeddings.word_embeddings.weight"),
-            ("lm_head.decoder.bias", "lm_head.bias"),
-        ),
-        ignored=("mpnet.embeddings.position_ids",),
+    keys=body_keys("mpnet.", *_HEAD, body=_BODY, tied="lm_head.decoder"),
+    config=body_config(
+        MPNET,
+        Entry("relative_attention_num_buckets", "positions.buckets"),
+        Entry("layer_norm_eps", "objectives.masked_permuted_lm.head.epsilon", written=False),
+        segments=False,
+        layer_norm_eps=1e-12,
+        max_position_embeddings=512,
     ),
-    to_config=_to_config,
-    from_config=_from_config,
-    tasks=(
-        text_head("MPNetForSequenceClassification", dropout=(), **own_layer("classifier")),
-        token_head("MPNetForTokenClassification", dropout=()),
-        span_head("MPNetForQuestionAnswering"),
-        choice_head("MPNetForMultipleChoice", dense="mpnet.pooler.dense", hidden=Activation.TANH, dropout=()),
-    ),
+    tasks=unpooled_heads("MPNet", dropout=()),
 )

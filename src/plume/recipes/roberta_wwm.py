@@ -33,3 +33,4 @@ ROBERTA_WWM = replace(
 )
 
 SIZES = with_small({"base": ROBERTA_WWM})
+PARENT = "bert-wwm"
