@@ -149,6 +149,11 @@ def entries(**keys: str | tuple[str, ...]) -> tuple[Entry, ...]:
     return tuple(Entry(theirs, ours) for theirs, ours in keys.items())
 
 
+def constants(**values: Any) -> tuple[Constant, ...]:
+    """Keys that always have these values, and may have others in files that are read."""
+    return tuple(Constant(theirs, value) for theirs, value in values.items())
+
+
 def activation(theirs: str) -> Word:
     """The key that names the function between the feed-forward products."""
     return Word(theirs, ("network.activation",), {word: (found,) for word, found in ACTIVATIONS.items()})

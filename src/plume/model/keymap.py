@@ -6,7 +6,7 @@ A `*` stands for a layer number. A rule names a module, and carries every tensor
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -171,6 +171,20 @@ class KeyMap:
 
 def _some(keys: Iterable[str]) -> str:
     return ", ".join(sorted(keys)[:3])
+
+
+def block_names(
+    theirs: str, *, attention: Sequence[str], feed_forward: Sequence[str], norms: Sequence[str], ours: str = "stack.blocks.*"
+) -> dict[str, str]:
+    """A block's modules, ours: theirs, which begin alike. Attention has query, key, value and output; feed-forward and norms are two each.
+
+    >>> names = block_names("h.*.", attention="qkvo", feed_forward=("fc1", "fc2"), norms=("ln_1", "ln_2"))
+    >>> names["stack.blocks.*.attention.key"], names["stack.blocks.*.feed_forward_norm"]
+    ('h.*.k', 'h.*.ln_2')
+    """
+    parts = ("attention.query", "attention.key", "attention.value", "attention.output", "feed_forward.inner", "feed_forward.output")
+    named = zip((*parts, "attention_norm", "feed_forward_norm"), (*attention, *feed_forward, *norms), strict=True)
+    return {f"{ours}.{part}": f"{theirs}{name}" for part, name in named}
 
 
 def prefixed(rules: Iterable[tuple[str, str]], prefix: str) -> tuple[Rename, ...]:

@@ -5,45 +5,46 @@ from __future__ import annotations
 from typing import Any
 
 from plume.model.config_map import ConfigMap, Constant, Entry, activation, entries
-from plume.model.keymap import KeyMap, Rename, prefixed
+from plume.model.keymap import KeyMap, Rename, block_names, prefixed
 from plume.model.recipe import Recipe
 
 FIXED_POSITIONS = ("model.encoder.embed_positions", "model.decoder.embed_positions")
 
 
-def _attention(ours: str, theirs: str) -> tuple[tuple[str, str], ...]:
-    names = {"query": "q_proj", "key": "k_proj", "value": "v_proj", "output": "out_proj"}
-    return tuple((f"{ours}.{name}", f"{theirs}.{other}") for name, other in names.items())
+_ATTENTION = ("q_proj", "k_proj", "v_proj", "out_proj")
 
 
-def _blocks(ours: str, theirs: str) -> tuple[tuple[str, str], ...]:
-    return (
-        *_attention(f"{ours}.blocks.*.attention", f"{theirs}.layers.*.self_attn"),
-        (f"{ours}.blocks.*.attention_norm", f"{theirs}.layers.*.self_attn_layer_norm"),
-        *_attention(f"{ours}.blocks.*.across", f"{theirs}.layers.*.encoder_attn"),
-        (f"{ours}.blocks.*.across_norm", f"{theirs}.layers.*.encoder_attn_layer_norm"),
-        (f"{ours}.blocks.*.feed_forward.inner", f"{theirs}.layers.*.fc1"),
-        (f"{ours}.blocks.*.feed_forward.output", f"{theirs}.layers.*.fc2"),
-        (f"{ours}.blocks.*.feed_forward_norm", f"{theirs}.layers.*.final_layer_norm"),
-        (f"{ours}.final_norm", f"{theirs}.layer_norm"),
-    )
+def _blocks(ours: str, theirs: str) -> dict[str, str]:
+    across = zip(("query", "key", "value", "output"), _ATTENTION, strict=True)
+    return {
+        **block_names(
+            f"{theirs}.layers.*.",
+            attention=[f"self_attn.{name}" for name in _ATTENTION],
+            feed_forward=("fc1", "fc2"),
+            norms=("self_attn_layer_norm", "final_layer_norm"),
+            ours=f"{ours}.blocks.*",
+        ),
+        **{f"{ours}.blocks.*.across.{name}": f"{theirs}.layers.*.encoder_attn.{other}" for name, other in across},
+        f"{ours}.blocks.*.across_norm": f"{theirs}.layers.*.encoder_attn_layer_norm",
+        f"{ours}.final_norm": f"{theirs}.layer_norm",
+    }
 
 
 # Marian's, BART's and PEGASUS' names below the prefix.
-_BODY = (
-    ("embedding.token", "shared"),
-    ("embedding.norm", "encoder.layernorm_embedding"),
-    ("decoder_embedding.norm", "decoder.layernorm_embedding"),
-    *_blocks("stack", "encoder"),
-    *_blocks("decoder", "decoder"),
-)
+_BODY = {
+    "embedding.token": "shared",
+    "embedding.norm": "encoder.layernorm_embedding",
+    "decoder_embedding.norm": "decoder.layernorm_embedding",
+    **_blocks("stack", "encoder"),
+    **_blocks("decoder", "decoder"),
+}
 _COPIES = ("model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight", "lm_head.weight")
 
 
 def body_keys(*further: Rename, ignored: tuple[str, ...] = ()) -> KeyMap:
     """Both stacks with the token vectors that they and the output share."""
     return KeyMap(
-        rules=(*prefixed(_BODY, "model."), *further),
+        rules=(*prefixed(_BODY.items(), "model."), *further),
         copies=tuple((copy, "model.shared.weight") for copy in _COPIES),
         ignored=ignored,
         zero=("final_logits_bias",),

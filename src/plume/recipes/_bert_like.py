@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from plume.model.config_map import ConfigMap, Constant, Entry, Told, activation, entries
-from plume.model.keymap import KeyMap, Rename, prefixed
+from plume.model.keymap import KeyMap, Rename, block_names, prefixed
 from plume.model.recipe import Recipe
 from plume.model.task_head import TaskHead, choice_head, own_layer, span_head, text_head, token_head
 from plume.nn.activation import Activation
@@ -18,14 +18,12 @@ BODY = {
     "embedding.segment": "embeddings.token_type_embeddings",
     "embedding.norm": "embeddings.LayerNorm",
     "stack.project": "embeddings_project",
-    "stack.blocks.*.attention.query": "encoder.layer.*.attention.self.query",
-    "stack.blocks.*.attention.key": "encoder.layer.*.attention.self.key",
-    "stack.blocks.*.attention.value": "encoder.layer.*.attention.self.value",
-    "stack.blocks.*.attention.output": "encoder.layer.*.attention.output.dense",
-    "stack.blocks.*.attention_norm": "encoder.layer.*.attention.output.LayerNorm",
-    "stack.blocks.*.feed_forward.inner": "encoder.layer.*.intermediate.dense",
-    "stack.blocks.*.feed_forward.output": "encoder.layer.*.output.dense",
-    "stack.blocks.*.feed_forward_norm": "encoder.layer.*.output.LayerNorm",
+    **block_names(
+        "encoder.layer.*.",
+        attention=("attention.self.query", "attention.self.key", "attention.self.value", "attention.output.dense"),
+        feed_forward=("intermediate.dense", "output.dense"),
+        norms=("attention.output.LayerNorm", "output.LayerNorm"),
+    ),
     "pooler.dense": "pooler.dense",
 }
 
@@ -53,8 +51,10 @@ def bert_keys(prefix: str) -> KeyMap:
     return body_keys(prefix, *masked, Rename("heads.next_sentence.output", "cls.seq_relationship"), tied="cls.predictions.decoder")
 
 
-def body_config(base: Recipe, *more: Entry | Constant | Told, segments: bool = True, **defaults: Any) -> ConfigMap:
-    """config.json of an encoder of BERT's shape, with further entries, and what transformers takes for keys that a file leaves out."""
+def body_config(
+    base: Recipe, *more: Entry | Constant | Told, segments: bool = True, factorised: bool = False, **defaults: Any
+) -> ConfigMap:
+    """config.json of an encoder of BERT's shape, with further entries; `defaults`: what transformers takes for keys that a file leaves out."""
     body = entries(
         hidden_size=("network.width", "embedding.width"),
         num_hidden_layers="network.depth",
@@ -66,7 +66,10 @@ def body_config(base: Recipe, *more: Entry | Constant | Told, segments: bool = T
         initializer_range="network.initial_range",
     )
     types = entries(type_vocab_size="embedding.segments") if segments else ()
-    return ConfigMap(base=base, entries=(*body, activation("hidden_act"), *types, _POSITIONS, *more), defaults=defaults)
+    narrow = entries(embedding_size="embedding.width") if factorised else ()
+    return ConfigMap(
+        base=base, entries=(*body, activation("hidden_act"), *types, _POSITIONS, *narrow, *more), defaults=_DEFAULTS | defaults
+    )
 
 
 # The table of positions counts the rows that no token uses (RoBERTa's two).
@@ -76,6 +79,15 @@ _POSITIONS = Entry(
     read=lambda rows, look: rows - look("positions.offset"),
     write=lambda longest, look: longest + look("positions.offset"),
 )
+
+
+_DEFAULTS: dict[str, Any] = {
+    "hidden_act": "gelu",
+    "hidden_dropout_prob": 0.1,
+    "attention_probs_dropout_prob": 0.1,
+    "layer_norm_eps": 1e-12,
+    "max_position_embeddings": 512,
+}
 
 
 def pretraining(stem: str, second: str) -> dict[str, tuple[str, ...]]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from plume.model.config_map import entries
+from typing import Any
+
+from plume.model.config_map import ConfigMap, Constant, Entry, Implied, entries
 from plume.model.keymap import Fused, Rename
+from plume.model.recipe import Recipe
 
 
 def decoder_keys(*, token: str, position: str) -> tuple[Rename | Fused, ...]:
@@ -21,13 +24,16 @@ def decoder_keys(*, token: str, position: str) -> tuple[Rename | Fused, ...]:
     )
 
 
-DECODER = entries(
-    n_embd=("network.width", "embedding.width"),
-    n_layer="network.depth",
-    n_head="network.heads",
-    n_positions="positions.longest",
-    resid_pdrop="network.dropout",
-    embd_pdrop="embedding.dropout",
-    layer_norm_epsilon="network.epsilon",
-    initializer_range="network.initial_range",
-)
+def decoder_config(base: Recipe, *more: Entry | Constant | Implied, **defaults: Any) -> ConfigMap:
+    """config.json of a decoder, with what a family has beyond."""
+    shared = entries(
+        n_embd=("network.width", "embedding.width"),
+        n_layer="network.depth",
+        n_head="network.heads",
+        n_positions="positions.longest",
+        resid_pdrop="network.dropout",
+        embd_pdrop="embedding.dropout",
+        layer_norm_epsilon="network.epsilon",
+        initializer_range="network.initial_range",
+    )
+    return ConfigMap(base=base, entries=(*shared, *more), defaults=defaults)

@@ -27,11 +27,11 @@ from plume.nn.stack import Transformer
 _SMALL = {"tiny": (128, 2, 2, 8000, 2e-3), "mini": (256, 4, 4, 8000, 1e-3), "small": (512, 4, 8, 16000, 5e-4)}
 
 
-def with_small(published: dict[str, Recipe], *, small: Callable[[Recipe], Recipe] | None = None) -> dict[str, Recipe]:
+def with_small(base: Recipe, *further: Recipe, small: Callable[[Recipe], Recipe] | None = None) -> dict[str, Recipe]:
     """The published sizes and the small ones, which change numbers only; `small` says what else a family changes in them."""
-    base = next(iter(published.values()))
-    made = {size: _shrunk(base, size) for size in _SMALL}
-    return {size: recipe if small is None else small(recipe) for size, recipe in made.items()} | published
+    made = [_shrunk(base, size) for size in _SMALL]
+    recipes = [*(made if small is None else map(small, made)), base, *further]
+    return {recipe.size: recipe for recipe in recipes}
 
 
 def sized(base: Recipe, size: str, *, width: int, depth: int, heads: int, **changes: Any) -> Recipe:

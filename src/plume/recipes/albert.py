@@ -19,8 +19,8 @@ from plume.core.part import replace
 from plume.data.layouts.layout import PairLabel, SentencePairs
 from plume.heads.token_prediction import TokenPrediction
 from plume.model.bridge import Bridge
-from plume.model.config_map import Constant, Entry, Told
-from plume.model.keymap import Rename
+from plume.model.config_map import Told, constants
+from plume.model.keymap import Rename, block_names
 from plume.model.optimizers.lamb import LAMB
 from plume.model.recipe import Training
 from plume.model.schedule import Linear
@@ -34,6 +34,7 @@ from plume.recipes._sizes import sized, with_small
 from plume.recipes.bert import BERT
 from plume.text.tokenizers import Unigram
 
+_HEAD = TokenPrediction(activation=Activation.GELU_TANH)
 ALBERT = replace(
     BERT,
     name="albert",
@@ -45,52 +46,35 @@ ALBERT = replace(
     network=replace(BERT.transformer, activation=Activation.GELU_TANH, dropout=0.0, attention_dropout=0.0),
     sharing=Sharing.ALL,
     layout=SentencePairs(label=PairLabel.SWAPPED),
-    objectives=(
-        masked_lm(select=NGrams(longest=3), head=TokenPrediction(activation=Activation.GELU_TANH), duplicates=40),
-        sentence_order(),
-    ),
+    objectives=(masked_lm(select=NGrams(longest=3), head=_HEAD, duplicates=40), sentence_order()),
     training=Training(length=512, batch=4096, peak=1.76e-3, schedule=Linear(warmup=0.025), optimizer=LAMB()),
 )
 
-
 SIZES = with_small(
-    {
-        "base": ALBERT,
-        "large": sized(ALBERT, "large", width=1024, depth=24, heads=16),
-        "xlarge": sized(ALBERT, "xlarge", width=2048, depth=24, heads=16),
-        "xxlarge": sized(ALBERT, "xxlarge", width=4096, depth=12, heads=64),
-    }
+    ALBERT,
+    sized(ALBERT, "large", width=1024, depth=24, heads=16),
+    sized(ALBERT, "xlarge", width=2048, depth=24, heads=16),
+    sized(ALBERT, "xxlarge", width=4096, depth=12, heads=64),
 )
 PARENT = "bert"
 
 # BERT's names but for the one block.
-_BLOCK = "encoder.albert_layer_groups.*.albert_layers.0"
-_BODY = BODY | {f"stack.blocks.*.attention.{name}": f"{_BLOCK}.attention.{name}" for name in ("query", "key", "value")}
-_BODY |= {
-    "stack.project": "encoder.embedding_hidden_mapping_in",
-    "stack.blocks.*.attention.output": f"{_BLOCK}.attention.dense",
-    "stack.blocks.*.attention_norm": f"{_BLOCK}.attention.LayerNorm",
-    "stack.blocks.*.feed_forward.inner": f"{_BLOCK}.ffn",
-    "stack.blocks.*.feed_forward.output": f"{_BLOCK}.ffn_output",
-    "stack.blocks.*.feed_forward_norm": f"{_BLOCK}.full_layer_layer_norm",
-    "pooler.dense": "pooler",
-}
-_SENTENCES = Rename("heads.sentence_order.output", "sop_classifier.classifier")
+_BODY = BODY | {"stack.project": "encoder.embedding_hidden_mapping_in", "pooler.dense": "pooler"}
+_BODY |= block_names(
+    "encoder.albert_layer_groups.*.albert_layers.0.",
+    attention=("attention.query", "attention.key", "attention.value", "attention.dense"),
+    feed_forward=("ffn", "ffn_output"),
+    norms=("attention.LayerNorm", "full_layer_layer_norm"),
+)
+_HEADS = (*token_prediction("predictions"), Rename("heads.sentence_order.output", "sop_classifier.classifier"))
+_DROPOUT = Told("classifier_dropout_prob", lambda look: look("objectives.sentence_order.head.dropout") or 0.1)
+_CONFIG = (*constants(num_hidden_groups=1, inner_group_num=1), _DROPOUT)
 
 HF = Bridge(
     model_type="albert",
     architectures=pretraining("Albert", "sentence_order"),
     prefix="albert.",
-    keys=body_keys("albert.", *token_prediction("predictions"), _SENTENCES, body=_BODY, tied="predictions.decoder"),
-    config=body_config(
-        ALBERT,
-        Entry("embedding_size", "embedding.width"),
-        Constant("num_hidden_groups", 1),
-        Constant("inner_group_num", 1),
-        Told("classifier_dropout_prob", lambda look: look("objectives.sentence_order.head.dropout") or 0.1),
-        embedding_size=128,
-        hidden_dropout_prob=0.1,
-        attention_probs_dropout_prob=0.1,
-    ),
+    keys=body_keys("albert.", *_HEADS, body=_BODY, tied="predictions.decoder"),
+    config=body_config(ALBERT, *_CONFIG, factorised=True, embedding_size=128, hidden_act="gelu_new"),
     tasks=pooled_heads("Albert", dropout="classifier_dropout_prob"),
 )

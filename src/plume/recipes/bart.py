@@ -50,7 +50,7 @@ BART = replace(
 )
 
 _LARGE = replace(BART.training, batch=8000, peak=4e-4, schedule=Linear(warmup=0.06))
-SIZES = with_small({"base": BART, "large": sized(BART, "large", width=1024, depth=12, heads=16, training=_LARGE)})
+SIZES = with_small(BART, sized(BART, "large", width=1024, depth=12, heads=16, training=_LARGE))
 PARENT = "transformer"
 
 HF = Bridge(

@@ -47,7 +47,7 @@ BERT = Recipe(
     training=Training(length=512, batch=256, peak=1e-4, schedule=Linear(warmup=0.01)),
 )
 
-SIZES = with_small({"base": BERT, "large": sized(BERT, "large", width=1024, depth=24, heads=16)})
+SIZES = with_small(BERT, sized(BERT, "large", width=1024, depth=24, heads=16))
 
 HF = Bridge(
     model_type="bert",

@@ -19,8 +19,8 @@ from plume.core.part import replace
 from plume.data.layouts.labelled import CodedBlocks
 from plume.heads.token_prediction import TokenPrediction
 from plume.model.bridge import Bridge
-from plume.model.config_map import ConfigMap, Entry
-from plume.model.keymap import KeyMap, Rename
+from plume.model.config_map import Entry
+from plume.model.keymap import KeyMap, Rename, block_names, prefixed
 from plume.model.recipe import Training
 from plume.model.schedule import Constant
 from plume.nn.activation import Activation
@@ -29,7 +29,7 @@ from plume.nn.embedding import Embedding
 from plume.nn.positions.sinusoidal import SineColumns, Sinusoidal
 from plume.nn.stack import Transformer
 from plume.objectives.causal_lm import causal_lm
-from plume.recipes._gpt_like import DECODER
+from plume.recipes._gpt_like import decoder_config
 from plume.recipes._sizes import with_small
 from plume.recipes.gpt import GPT
 from plume.text.tokenizers import BPE
@@ -44,45 +44,30 @@ CTRL = replace(
     embedding=Embedding(width=1280, norm=False, scaled=True, epsilon=1e-6),
     positions=Sinusoidal(longest=256, columns=SineColumns.HALVES),
     network=Transformer(
-        width=1280,
-        depth=48,
-        heads=16,
-        feed_forward=8192,
-        activation=Activation.RELU,
-        norm=Norm.PRE,
-        attention_dropout=0.0,
-        epsilon=1e-6,
+        width=1280, depth=48, heads=16, feed_forward=8192, activation=Activation.RELU, norm=Norm.PRE, attention_dropout=0.0, epsilon=1e-6
     ),
     layout=CodedBlocks(),
     objectives=(causal_lm(head=TokenPrediction(transform=False)),),
     training=Training(length=256, batch=1024, peak=2.5e-4, schedule=Constant(warmup=0.031), clip=0.25),
 )
 
-SIZES = with_small({"base": CTRL})
+SIZES = with_small(CTRL)
 PARENT = "gpt"
 
-_BLOCK = {
-    "attention.query": "multi_head_attention.Wq",
-    "attention.key": "multi_head_attention.Wk",
-    "attention.value": "multi_head_attention.Wv",
-    "attention.output": "multi_head_attention.dense",
-    "attention_norm": "layernorm1",
-    "feed_forward.inner": "ffn.0",
-    "feed_forward.output": "ffn.2",
-    "feed_forward_norm": "layernorm2",
-}
+# Ours: theirs, below the prefix.
+_BODY = {"embedding.token": "w", "stack.final_norm": "layernorm"} | block_names(
+    "h.*.",
+    attention=[f"multi_head_attention.{name}" for name in ("Wq", "Wk", "Wv", "dense")],
+    feed_forward=("ffn.0", "ffn.2"),
+    norms=("layernorm1", "layernorm2"),
+)
 HF = Bridge(
     model_type="ctrl",
     architectures={"CTRLLMHeadModel": ("causal_lm",), "CTRLModel": ()},
     prefix="transformer.",
     keys=KeyMap(
-        rules=(
-            Rename("embedding.token", "transformer.w"),
-            Rename("stack.final_norm", "transformer.layernorm"),
-            Rename("heads.causal_lm", "lm_head"),
-            *(Rename(f"stack.blocks.*.{ours}", f"transformer.h.*.{theirs}") for ours, theirs in _BLOCK.items()),
-        ),
+        rules=(*prefixed(_BODY.items(), "transformer."), Rename("heads.causal_lm", "lm_head")),
         copies=(("lm_head.weight", "transformer.w.weight"),),
     ),
-    config=ConfigMap(base=CTRL, entries=(*DECODER, Entry("dff", "network.feed_forward"))),
+    config=decoder_config(CTRL, Entry("dff", "network.feed_forward")),
 )

@@ -19,7 +19,6 @@ from plume.data.layouts.layout import FullSentences
 from plume.heads.sentence_classification import SentenceClassification
 from plume.model.assembly import GeneratorDiscriminator
 from plume.model.bridge import Bridge
-from plume.model.config_map import Entry
 from plume.model.keymap import Rename
 from plume.model.recipe import Recipe, Training
 from plume.model.schedule import Linear
@@ -68,9 +67,8 @@ _LARGE = sized(
     objectives=(masked_lm(select=Tokens(rate=0.25, replacement=True), corrupt=Mask(mask=0.85, random=0.0)), replaced_token_detection()),
     training=replace(ELECTRA.training, batch=2048),
 )
-_PUBLISHED = {"base": ELECTRA, "small-paper": _SMALL, "large": _LARGE}
 # Small models get the generator of the paper's small one.
-SIZES = with_small(_PUBLISHED, small=lambda recipe: replace(recipe, assembly=_SMALL.assembly))
+SIZES = with_small(ELECTRA, _SMALL, _LARGE, small=lambda recipe: replace(recipe, assembly=_SMALL.assembly))
 PARENT = "bert"
 
 
@@ -79,14 +77,7 @@ def _generator(recipe: Recipe) -> Recipe:
     return replace(recipe, network=recipe.assembly.generator(recipe.transformer))
 
 
-_CONFIG = body_config(
-    ELECTRA,
-    Entry("embedding_size", "embedding.width"),
-    embedding_size=128,
-    hidden_size=256,
-    num_attention_heads=4,
-    intermediate_size=1024,
-)
+_CONFIG = body_config(ELECTRA, factorised=True, embedding_size=128, hidden_size=256, num_attention_heads=4, intermediate_size=1024)
 # The generator's folder: the same names, filled from `generator.*` and the shared embedding.
 _SECOND = Bridge(
     model_type="electra",

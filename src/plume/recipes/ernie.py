@@ -55,7 +55,7 @@ ERNIE = replace(
     training=Training(length=512, batch=256, peak=1e-4, schedule=Linear(warmup=0.01)),
 )
 
-SIZES = with_small({"base": ERNIE})
+SIZES = with_small(ERNIE)
 PARENT = "bert"
 
 # The names of transformers' Ernie classes are BERT's under another prefix.
@@ -64,6 +64,6 @@ HF = Bridge(
     architectures=pretraining("Ernie", "next_sentence"),
     prefix="ernie.",
     keys=bert_keys("ernie."),
-    config=body_config(ERNIE, Constant("use_task_id", False), hidden_act="gelu", max_position_embeddings=512),
+    config=body_config(ERNIE, Constant("use_task_id", False)),
     tasks=pooled_heads("Ernie"),
 )

@@ -33,8 +33,6 @@ from plume.recipes._sizes import sized, with_small
 from plume.text.format import BERT as BERT_FORMAT
 from plume.text.tokenizers import ByteLevelBPE, WordPiece
 
-FORMAT = replace(BERT_FORMAT, start="<|startofpiece|>", end="<|endofpiece|>", segments=())
-
 # The body is Megatron's (THUDM/GLM, model/modeling_glm.py): norms first, tanh GELU, tied output without bias.
 GLM = Recipe(
     name="glm",
@@ -42,7 +40,7 @@ GLM = Recipe(
     title="writes cut-out spans behind the text: one network that reads both ways, fills blanks of any length, and writes",
     paper="arXiv:2103.10360",
     tokenizer=WordPiece(vocabulary=30522),
-    format=FORMAT,
+    format=replace(BERT_FORMAT, start="<|startofpiece|>", end="<|endofpiece|>", segments=()),
     embedding=Embedding(width=768, norm=False),
     positions=TwoDimensional(longest=512),
     network=Transformer(
@@ -65,20 +63,17 @@ GLM = Recipe(
     training=Training(length=512, batch=1024, peak=4e-4, schedule=Cosine(warmup=0.04), beta2=0.98, decay=0.1),
 )
 
-
 SIZES = with_small(
-    {
-        "base": GLM,
-        "large": sized(GLM, "large", width=1024, depth=24, heads=16, training=replace(GLM.training, peak=2e-4)),
-        "10b": sized(
-            GLM,
-            "10b",
-            width=4096,
-            depth=48,
-            heads=64,
-            tokenizer=ByteLevelBPE(vocabulary=50257),
-            positions=TwoDimensional(longest=1024),
-            training=replace(GLM.training, peak=1e-4, length=1024),
-        ),
-    }
+    GLM,
+    sized(GLM, "large", width=1024, depth=24, heads=16, training=replace(GLM.training, peak=2e-4)),
+    sized(
+        GLM,
+        "10b",
+        width=4096,
+        depth=48,
+        heads=64,
+        tokenizer=ByteLevelBPE(vocabulary=50257),
+        positions=TwoDimensional(longest=1024),
+        training=replace(GLM.training, peak=1e-4, length=1024),
+    ),
 )

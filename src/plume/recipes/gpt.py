@@ -16,7 +16,7 @@ from plume.data.layouts.layout import Blocks
 from plume.heads.sentence_classification import SentenceClassification
 from plume.heads.token_prediction import TokenPrediction
 from plume.model.bridge import Bridge
-from plume.model.config_map import ConfigMap, Constant, Entry, Implied
+from plume.model.config_map import Constant, Entry, Implied
 from plume.model.keymap import KeyMap
 from plume.model.recipe import Recipe, Training
 from plume.model.schedule import Cosine
@@ -26,7 +26,7 @@ from plume.nn.embedding import Embedding
 from plume.nn.positions.learned import Learned
 from plume.nn.stack import Transformer
 from plume.objectives.causal_lm import causal_lm
-from plume.recipes._gpt_like import DECODER, decoder_keys
+from plume.recipes._gpt_like import decoder_config, decoder_keys
 from plume.recipes._sizes import with_small
 from plume.text.format import GPT as GPT_FORMAT
 from plume.text.tokenizers import BPE
@@ -47,7 +47,7 @@ GPT = Recipe(
     training=Training(length=512, batch=64, peak=2.5e-4, schedule=Cosine(warmup=0.002), epsilon=1e-8),
 )
 
-SIZES = with_small({"base": GPT})
+SIZES = with_small(GPT)
 
 HF = Bridge(
     model_type="openai-gpt",
@@ -58,14 +58,11 @@ HF = Bridge(
         copies=(("lm_head.weight", "transformer.tokens_embed.weight"),),
         ignored=("transformer.h.*.attn", "transformer.position_ids", "transformer.h.*.attn.bias"),
     ),
-    config=ConfigMap(
-        base=GPT,
-        entries=(
-            *DECODER,
-            Entry("attn_pdrop", "network.attention_dropout"),
-            Implied("network.feed_forward", lambda look: 4 * look("network.width")),
-            Constant("afn", "gelu"),
-        ),
+    config=decoder_config(
+        GPT,
+        Entry("attn_pdrop", "network.attention_dropout"),
+        Implied("network.feed_forward", lambda look: 4 * look("network.width")),
+        Constant("afn", "gelu"),
     ),
     tasks=(text_head("OpenAIGPTForSequenceClassification", output="score", bias=False, dropout=()),),
 )

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from plume.core.part import replace
 from plume.model.bridge import Bridge
-from plume.model.config_map import ConfigMap, Constant, Entry
+from plume.model.config_map import Constant, Entry
 from plume.model.keymap import KeyMap, Rename
 from plume.model.task_head import span_head, text_head, token_head
 from plume.nn.block import Norm
 from plume.nn.positions.learned import Learned
-from plume.recipes._gpt_like import DECODER, decoder_keys
+from plume.recipes._gpt_like import decoder_config, decoder_keys
 from plume.recipes._sizes import sized, with_small
 from plume.recipes.gpt import GPT
 from plume.text.format import GPT as GPT_FORMAT
@@ -34,14 +34,11 @@ GPT2 = replace(
     training=replace(GPT.training, length=1024, batch=512),
 )
 
-
 SIZES = with_small(
-    {
-        "base": GPT2,
-        "medium": sized(GPT2, "medium", width=1024, depth=24, heads=16),
-        "large": sized(GPT2, "large", width=1280, depth=36, heads=20),
-        "xl": sized(GPT2, "xl", width=1600, depth=48, heads=25),
-    }
+    GPT2,
+    sized(GPT2, "medium", width=1024, depth=24, heads=16),
+    sized(GPT2, "large", width=1280, depth=36, heads=20),
+    sized(GPT2, "xl", width=1600, depth=48, heads=25),
 )
 PARENT = "gpt"
 
@@ -54,15 +51,12 @@ HF = Bridge(
         copies=(("lm_head.weight", "transformer.wte.weight"),),
         ignored=("transformer.h.*.attn", "transformer.h.*.attn.masked_bias"),
     ),
-    config=ConfigMap(
-        base=GPT2,
-        entries=(
-            *DECODER,
-            Entry("attn_pdrop", "network.attention_dropout"),
-            Entry("n_inner", "network.feed_forward", read=lambda inner, look: inner or 4 * look("network.width")),
-            Constant("activation_function", "gelu_new"),
-        ),
-        defaults={"n_inner": None},
+    config=decoder_config(
+        GPT2,
+        Entry("attn_pdrop", "network.attention_dropout"),
+        Entry("n_inner", "network.feed_forward", read=lambda inner, look: inner or 4 * look("network.width")),
+        Constant("activation_function", "gelu_new"),
+        n_inner=None,
     ),
     tasks=(
         text_head("GPT2ForSequenceClassification", output="score", bias=False, dropout=()),

@@ -13,53 +13,42 @@ Differs from the paper:
 from __future__ import annotations
 
 from plume.core.part import replace
-from plume.data.layouts.layout import FullSentences
-from plume.heads.sentence_classification import SentenceClassification
 from plume.heads.token_prediction import TokenPrediction
 from plume.model.assembly import QueryStart, TwoStreams
 from plume.model.bridge import Bridge
 from plume.model.config_map import Entry
-from plume.model.recipe import Training
-from plume.model.schedule import Linear
-from plume.nn.activation import Activation
 from plume.nn.positions.t5 import LearnedAndBuckets
 from plume.objectives.masked_permuted_lm import masked_permuted_lm
 from plume.recipes._bert_like import BODY, body_config, body_keys, token_prediction, unpooled_heads
 from plume.recipes._sizes import with_small
-from plume.recipes.bert import BERT
-from plume.text.format import ROBERTA as ROBERTA_FORMAT
+from plume.recipes.roberta import ROBERTA
 from plume.text.tokenizers import WordPiece
 
-# Rows, optimizer and schedule are RoBERTa's, as §3.1 says; the vocabulary is BERT's with RoBERTa's special tokens.
+# Trained as RoBERTa is (§3.1); the vocabulary is BERT's, with RoBERTa's special tokens.
 MPNET = replace(
-    BERT,
+    ROBERTA,
     name="mpnet",
     title="predicts hidden words in a random order, knowing where the still hidden ones stand",
     paper="arXiv:2004.09297",
     tokenizer=WordPiece(vocabulary=30527),
-    format=replace(ROBERTA_FORMAT, unknown="[UNK]", order=("<s>", "<pad>", "</s>", "[UNK]", "<mask>")),
-    embedding=replace(BERT.embedding, segments=0, epsilon=1e-5),
+    format=replace(ROBERTA.format, unknown="[UNK]", order=("<s>", "<pad>", "</s>", "[UNK]", "<mask>")),
+    embedding=replace(ROBERTA.embedding, segments=0),
     positions=LearnedAndBuckets(longest=512, offset=2, buckets=32, distance=128),
-    network=replace(BERT.transformer, epsilon=1e-5),
-    pooler=False,
     assembly=TwoStreams(query=QueryStart.MASK),
-    layout=FullSentences(),
     objectives=(masked_permuted_lm(head=TokenPrediction(epsilon=1e-5)),),
-    classifier=SentenceClassification(hidden=Activation.TANH),
-    training=Training(length=512, batch=8192, peak=6e-4, schedule=Linear(warmup=0.048), beta2=0.98, clip=0.0),
 )
 
-SIZES = with_small({"base": MPNET})
-PARENT = "bert"
+SIZES = with_small(MPNET)
+PARENT = "roberta"
 
 # BERT's names but for the attention and the positions.
 _BODY = BODY | {
     f"stack.blocks.*.attention.{name}": f"encoder.layer.*.attention.attn.{name[0]}" for name in ("query", "key", "value", "output")
 }
 _BODY |= {
+    "stack.blocks.*.attention_norm": "encoder.layer.*.attention.LayerNorm",
     "embedding.position.table": "encoder.relative_attention_bias",
     "embedding.position.absolute.table": "embeddings.position_embeddings",
-    "stack.blocks.*.attention_norm": "encoder.layer.*.attention.LayerNorm",
 }
 _HEAD = token_prediction("lm_head", objective="masked_permuted_lm", norm="layer_norm")
 
@@ -73,8 +62,6 @@ HF = Bridge(
         Entry("relative_attention_num_buckets", "positions.buckets"),
         Entry("layer_norm_eps", "objectives.masked_permuted_lm.head.epsilon", written=False),
         segments=False,
-        layer_norm_eps=1e-12,
-        max_position_embeddings=512,
     ),
     tasks=unpooled_heads("MPNet", dropout=()),
 )

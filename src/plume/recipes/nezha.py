@@ -37,5 +37,5 @@ NEZHA = replace(
 )
 
 _LARGE = replace(NEZHA.training, batch=5120, peak=1e-4)
-SIZES = with_small({"base": NEZHA, "large": sized(NEZHA, "large", width=1024, depth=24, heads=16, training=_LARGE)})
+SIZES = with_small(NEZHA, sized(NEZHA, "large", width=1024, depth=24, heads=16, training=_LARGE))
 PARENT = "bert-wwm"

@@ -43,5 +43,5 @@ PALM = replace(
 )
 
 # The authors' README: 24 layers read and 6 write.
-SIZES = with_small({"base": PALM, "large": sized(PALM, "large", width=1024, depth=24, heads=16, assembly=EncoderDecoder(depth=6))})
+SIZES = with_small(PALM, sized(PALM, "large", width=1024, depth=24, heads=16, assembly=EncoderDecoder(depth=6)))
 PARENT = "bart"

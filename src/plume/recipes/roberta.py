@@ -48,7 +48,7 @@ ROBERTA = replace(
 )
 
 _LARGE = replace(ROBERTA.training, peak=4e-4, schedule=Linear(warmup=0.06))
-SIZES = with_small({"base": ROBERTA, "large": sized(ROBERTA, "large", width=1024, depth=24, heads=16, training=_LARGE)})
+SIZES = with_small(ROBERTA, sized(ROBERTA, "large", width=1024, depth=24, heads=16, training=_LARGE))
 PARENT = "bert"
 
 HF = Bridge(
@@ -56,6 +56,6 @@ HF = Bridge(
     architectures={"RobertaForMaskedLM": ("masked_lm",), "RobertaModel": ()},
     prefix="roberta.",
     keys=body_keys("roberta.", *token_prediction("lm_head", norm="layer_norm"), tied="lm_head.decoder"),
-    config=body_config(ROBERTA, layer_norm_eps=1e-12, max_position_embeddings=512),
+    config=body_config(ROBERTA),
     tasks=unpooled_heads("Roberta"),
 )

@@ -45,7 +45,7 @@ SPANBERT = replace(
     training=replace(BERT.training, schedule=Linear(warmup=0.0042), epsilon=1e-8, decay=0.1),
 )
 
-SIZES = with_small({"base": SPANBERT, "large": sized(SPANBERT, "large", width=1024, depth=24, heads=16)})
+SIZES = with_small(SPANBERT, sized(SPANBERT, "large", width=1024, depth=24, heads=16))
 PARENT = "bert"
 
 # The body and the masked-LM head are BERT's; the head that reads the ends has no place there, nor in the published files.

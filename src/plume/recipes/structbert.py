@@ -37,7 +37,7 @@ STRUCTBERT = replace(
     training=replace(BERT.training, schedule=Linear(warmup=0.1)),
 )
 
-SIZES = with_small({"base": STRUCTBERT, "large": sized(STRUCTBERT, "large", width=1024, depth=24, heads=16)})
+SIZES = with_small(STRUCTBERT, sized(STRUCTBERT, "large", width=1024, depth=24, heads=16))
 PARENT = "bert"
 
 # BERT's class for pairs has two classes, so only the masked-LM head goes along.

@@ -35,7 +35,6 @@ from plume.nn.stack import Transformer
 from plume.objectives.span_corruption import span_corruption
 from plume.recipes._sizes import sized, with_small
 from plume.recipes.transformer import TRANSFORMER
-from plume.text.format import Format
 from plume.text.tokenizers import Unigram
 
 T5 = replace(
@@ -44,18 +43,7 @@ T5 = replace(
     title="text to text: writes the spans that sentinels stand for; fills, generates",
     paper="arXiv:1910.10683",
     tokenizer=Unigram(vocabulary=32128),
-    format=Format(
-        pad="<pad>",
-        unknown="<unk>",
-        begin=None,
-        separator="</s>",
-        mask=None,
-        single=("A", "</s>"),
-        pair=("A", "</s>", "B", "</s>"),
-        start="<pad>",
-        sentinels=100,
-        order=("<pad>", "</s>", "<unk>"),
-    ),
+    format=replace(TRANSFORMER.format, segments=(), start="<pad>", sentinels=100, order=("<pad>", "</s>", "<unk>")),
     embedding=Embedding(width=768, norm=False, initial_range=1.0),
     positions=Buckets(),
     network=Transformer(
@@ -91,18 +79,16 @@ _NEWER: dict[str, Any] = {
 # Why the small sizes have output weights of their own: tied ones start at 1, so that the model first says every token again that it has
 # just read, and are slow to leave that: after 90 s on 4 MB of text, tied 5.96, untied 5.79, with 5.95 for knowing frequencies alone.
 SIZES = with_small(
-    {
-        "base": T5,
-        "small-paper": sized(T5, "small-paper", width=512, depth=6, heads=8),
-        "large": sized(T5, "large", width=1024, depth=24, heads=16),
-        "3b": sized(T5, "3b", width=1024, depth=24, heads=32, feed_forward=16384, key_width=128),
-        "11b": sized(T5, "11b", width=1024, depth=24, heads=128, feed_forward=65536, key_width=128),
-        "v1.1-small": sized(T5, "v1.1-small", width=512, depth=8, heads=6, feed_forward=1024, key_width=64, **_NEWER),
-        "v1.1-base": sized(T5, "v1.1-base", width=768, depth=12, heads=12, feed_forward=2048, **_NEWER),
-        "v1.1-large": sized(T5, "v1.1-large", width=1024, depth=24, heads=16, feed_forward=2816, **_NEWER),
-        "v1.1-xl": sized(T5, "v1.1-xl", width=2048, depth=24, heads=32, feed_forward=5120, **_NEWER),
-        "v1.1-xxl": sized(T5, "v1.1-xxl", width=4096, depth=24, heads=64, feed_forward=10240, **_NEWER),
-    },
+    T5,
+    sized(T5, "small-paper", width=512, depth=6, heads=8),
+    sized(T5, "large", width=1024, depth=24, heads=16),
+    sized(T5, "3b", width=1024, depth=24, heads=32, feed_forward=16384, key_width=128),
+    sized(T5, "11b", width=1024, depth=24, heads=128, feed_forward=65536, key_width=128),
+    sized(T5, "v1.1-small", width=512, depth=8, heads=6, feed_forward=1024, key_width=64, **_NEWER),
+    sized(T5, "v1.1-base", width=768, depth=12, heads=12, feed_forward=2048, **_NEWER),
+    sized(T5, "v1.1-large", width=1024, depth=24, heads=16, feed_forward=2816, **_NEWER),
+    sized(T5, "v1.1-xl", width=2048, depth=24, heads=32, feed_forward=5120, **_NEWER),
+    sized(T5, "v1.1-xxl", width=4096, depth=24, heads=64, feed_forward=10240, **_NEWER),
     small=lambda recipe: replace(recipe, objectives=_OWN_OUTPUT),
 )
 PARENT = "transformer"

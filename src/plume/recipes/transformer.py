@@ -49,21 +49,19 @@ TRANSFORMER = Recipe(
     ),
     embedding=Embedding(width=512, norm=False, scaled=True, epsilon=1e-5),
     positions=Sinusoidal(columns=SineColumns.HALVES),
-    network=Transformer(
-        width=512, depth=6, heads=8, feed_forward=2048, activation=Activation.RELU, attention_dropout=0.0, epsilon=1e-5
-    ),
+    network=Transformer(width=512, depth=6, heads=8, feed_forward=2048, activation=Activation.RELU, attention_dropout=0.0, epsilon=1e-5),
     assembly=EncoderDecoder(),
     layout=Translations(fit=Fit.APART),
     objectives=(translation(),),
     classifier=SentenceClassification(hidden=Activation.TANH),
+    # width^-0.5 · 4000^-0.5 is the peak of §5.3
     training=Training(
-        # width^-0.5 · 4000^-0.5 is the peak of §5.3
         length=256, batch=800, peak=7e-4, schedule=InverseSquareRoot(warmup=0.04), beta2=0.98, epsilon=1e-9, decay=0.0, clip=0.0
     ),
-)  # fmt: skip
+)
 
 _BIG = replace(TRANSFORMER.training, peak=4.9e-4, schedule=InverseSquareRoot(warmup=0.0133))
-SIZES = with_small({"base": TRANSFORMER, "big": sized(TRANSFORMER, "big", width=1024, depth=6, heads=16, dropout=0.3, training=_BIG)})
+SIZES = with_small(TRANSFORMER, sized(TRANSFORMER, "big", width=1024, depth=6, heads=16, dropout=0.3, training=_BIG))
 
 HF = Bridge(
     model_type="marian",

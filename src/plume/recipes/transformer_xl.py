@@ -70,5 +70,5 @@ def _with_memory(recipe: Recipe) -> Recipe:
     return replace(recipe, memory=Memory(length=recipe.training.length), positions=Relative(dropout=0.0))
 
 
-SIZES = with_small({"base": TRANSFORMER_XL, "large": _LARGE}, small=_with_memory)
+SIZES = with_small(TRANSFORMER_XL, _LARGE, small=_with_memory)
 PARENT = "gpt2"

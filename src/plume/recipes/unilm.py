@@ -50,5 +50,5 @@ UNILM = replace(
     training=replace(BERT.training, batch=330, peak=3e-5, schedule=Linear(warmup=0.052)),
 )
 
-SIZES = with_small({"base": UNILM, "large": sized(UNILM, "large", width=1024, depth=24, heads=16)})
+SIZES = with_small(UNILM, sized(UNILM, "large", width=1024, depth=24, heads=16))
 PARENT = "bert"

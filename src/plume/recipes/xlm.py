@@ -27,7 +27,7 @@ from plume.data.layouts.pairs import OneSide
 from plume.heads.token_prediction import TokenPrediction
 from plume.model.bridge import Bridge
 from plume.model.config_map import ConfigMap, Constant, Entry, Implied, Word, entries
-from plume.model.keymap import KeyMap, Rename
+from plume.model.keymap import KeyMap, Rename, block_names, prefixed
 from plume.model.recipe import Recipe, Training
 from plume.model.schedule import Linear
 from plume.nn.activation import Activation
@@ -78,7 +78,7 @@ _EN_DE = replace(
     network=replace(XLM.transformer, depth=6),
     objectives=XLM.objectives[:1],
 )
-SIZES = with_small({"base": XLM, "en-de": _EN_DE}, small=lambda recipe: replace(recipe, embedding=replace(recipe.embedding, segments=2)))
+SIZES = with_small(XLM, _EN_DE, small=lambda recipe: replace(recipe, embedding=replace(recipe.embedding, segments=2)))
 
 _NONE_HERE = "plume's XLM has no sinusoidal positions, causal mask or adaptive softmax"
 _CONFIG = (
@@ -97,15 +97,18 @@ _CONFIG = (
     *entries(max_position_embeddings="positions.longest"),
     *(Constant(key, False, otherwise=_NONE_HERE, written=False) for key in ("sinusoidal_embeddings", "causal", "asm")),
 )
-_BLOCK = {
-    "attention.query": "attentions.*.q_lin",
-    "attention.key": "attentions.*.k_lin",
-    "attention.value": "attentions.*.v_lin",
-    "attention.output": "attentions.*.out_lin",
-    "attention_norm": "layer_norm1.*",
-    "feed_forward.inner": "ffns.*.lin1",
-    "feed_forward.output": "ffns.*.lin2",
-    "feed_forward_norm": "layer_norm2.*",
+# Ours: theirs, below the prefix.
+_BODY = {
+    "embedding.token": "embeddings",
+    "embedding.position.table": "position_embeddings",
+    "embedding.segment": "lang_embeddings",
+    "embedding.norm": "layer_norm_emb",
+    **block_names(
+        "",
+        attention=[f"attentions.*.{name}" for name in ("q_lin", "k_lin", "v_lin", "out_lin")],
+        feed_forward=("ffns.*.lin1", "ffns.*.lin2"),
+        norms=("layer_norm1.*", "layer_norm2.*"),
+    ),
 }
 
 HF = Bridge(
@@ -115,14 +118,7 @@ HF = Bridge(
     token_types=False,
     languages=True,
     keys=KeyMap(
-        rules=(
-            Rename("embedding.token", "transformer.embeddings"),
-            Rename("embedding.position.table", "transformer.position_embeddings"),
-            Rename("embedding.segment", "transformer.lang_embeddings"),
-            Rename("embedding.norm", "transformer.layer_norm_emb"),
-            *(Rename(f"stack.blocks.*.{ours}", f"transformer.{theirs}") for ours, theirs in _BLOCK.items()),
-            Rename("heads.masked_lm", "pred_layer.proj"),
-        ),
+        rules=(*prefixed(_BODY.items(), "transformer."), Rename("heads.masked_lm", "pred_layer.proj")),
         copies=(("pred_layer.proj.weight", "transformer.embeddings.weight"),),
         ignored=("transformer.position_ids",),
     ),

@@ -84,7 +84,7 @@ def _with_memory(recipe: Recipe) -> Recipe:
     )
 
 
-SIZES = with_small({"base": XLNET, "large": _LARGE}, small=_with_memory)
+SIZES = with_small(XLNET, _LARGE, small=_with_memory)
 
 _CONFIG = (
     *entries(
