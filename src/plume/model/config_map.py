@@ -21,8 +21,20 @@ Changes = dict[str, Any]  # by dotted path
 ACTIVATIONS = {"gelu": Activation.GELU, "gelu_new": Activation.GELU_TANH, "relu": Activation.RELU}  # as transformers names them
 
 
+class ConfigRule:
+    """Ties keys of theirs to fields of ours, both ways."""
+
+    def to_config(self, look: Look) -> Config:
+        """What is written of a recipe."""
+        raise NotImplementedError
+
+    def from_config(self, config: Config, look: Look) -> Changes:
+        """What a configuration says of our fields."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True)
-class Entry:
+class Entry(ConfigRule):
     """A key of theirs that is a field of ours.
 
     Several of theirs must agree. Of several of ours the first is written, and all get what is read. `read` and `write` convert, and may look
@@ -36,14 +48,12 @@ class Entry:
     written: bool = True  # false: a key that is heeded where others wrote it
 
     def to_config(self, look: Look) -> Config:
-        """What is written of a recipe."""
         if not self.written:
             return {}
         value = look(_all(self.ours)[0])
         return dict.fromkeys(_all(self.theirs), value if self.write is None else self.write(value, look))
 
     def from_config(self, config: Config, look: Look) -> Changes:
-        """What a configuration says of our fields; nothing where it lacks the key."""
         first, *others = _all(self.theirs)
         for other in others:
             if config.get(first) != config.get(other):
@@ -56,7 +66,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Word:
+class Word(ConfigRule):
     """A key of theirs whose words each stand for values of our fields (an activation; T5's gated-gelu, for two fields)."""
 
     theirs: str
@@ -85,7 +95,7 @@ class Word:
 
 
 @dataclass(frozen=True)
-class Constant:
+class Constant(ConfigRule):
     """A key that has one value in this family. With `otherwise`, what it means that it has another, that is refused."""
 
     theirs: str
@@ -94,25 +104,22 @@ class Constant:
     written: bool = True
 
     def to_config(self, look: Look) -> Config:
-        """Always the same."""
         return {self.theirs: self.value} if self.written else {}
 
     def from_config(self, config: Config, look: Look) -> Changes:
-        """Changes nothing, or refuses."""
         if self.otherwise is not None and bool(config.get(self.theirs, self.value)) != self.value:
             raise PlumeError(f"config.json: {self.theirs} is {config[self.theirs]!r}: {self.otherwise}.")
         return {}
 
 
 @dataclass(frozen=True)
-class Implied:
+class Implied(ConfigRule):
     """A field of ours that their class has no key for, because it follows from others (a feed-forward width of four times the width)."""
 
     ours: str
     value: Callable[[Look], Any]
 
     def to_config(self, look: Look) -> Config:
-        """Nothing; a model that is otherwise cannot be written."""
         if look(self.ours) != self.value(look):
             raise PlumeError(
                 f"transformers' class has no key for {self.ours}: it is always {self.value(look)} there, and {look(self.ours)} in this model."
@@ -120,23 +127,22 @@ class Implied:
         return {}
 
     def from_config(self, config: Config, look: Look) -> Changes:
-        """What follows."""
         return {self.ours: self.value(look)}
 
 
 @dataclass(frozen=True)
-class Told:
+class Told(ConfigRule):
     """A key that is written and not read."""
 
     theirs: str
-    value: Callable[[Look], Any]
+    ours: str
+    missing: Any = None  # what is written of a recipe that lacks the field
 
     def to_config(self, look: Look) -> Config:
-        """What is told of a recipe."""
-        return {self.theirs: self.value(look)}
+        found = look(self.ours)
+        return {self.theirs: self.missing if found is None else found}
 
     def from_config(self, config: Config, look: Look) -> Changes:
-        """Nothing."""
         return {}
 
 
@@ -164,7 +170,7 @@ class ConfigMap:
     """A family's config.json. What a file leaves out is as in `base`, but for `defaults`: what transformers takes for it."""
 
     base: Recipe
-    entries: tuple[Entry | Word | Constant | Implied | Told, ...]
+    entries: tuple[ConfigRule, ...]
     defaults: Mapping[str, Any] = field(default_factory=dict)
     describes: Callable[[Recipe], Recipe] | None = None  # what of a recipe is written, where it is not all (ELECTRA's generator)
 

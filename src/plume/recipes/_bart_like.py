@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from plume.model.config_map import ConfigMap, Constant, Entry, activation, entries
+from plume.model.config_map import ConfigMap, ConfigRule, Constant, Entry, activation, entries
 from plume.model.keymap import KeyMap, Rename, block_names, prefixed
 from plume.model.recipe import Recipe
 
@@ -52,7 +52,7 @@ def body_keys(*further: Rename, ignored: tuple[str, ...] = ()) -> KeyMap:
 
 
 _SHARED = "encoder, decoder and output share their token vectors here"
-_CONFIG = (
+_CONFIG: tuple[ConfigRule, ...] = (
     *entries(d_model=("network.width", "embedding.width")),
     activation("activation_function"),
     *entries(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from plume.model.config_map import ConfigMap, Constant, Entry, Told, activation, entries
+from plume.model.bridge import Bridge
+from plume.model.config_map import ConfigMap, ConfigRule, Entry, activation, entries
 from plume.model.keymap import KeyMap, Rename, block_names, prefixed
 from plume.model.recipe import Recipe
 from plume.model.task_head import TaskHead, choice_head, own_layer, span_head, text_head, token_head
@@ -28,33 +30,67 @@ BODY = {
 }
 
 
-def body_keys(prefix: str, *heads: Rename, body: Mapping[str, str] = BODY, tied: str | None = None) -> KeyMap:
-    """The body's names and those of the heads; `tied` is the module that repeats the token vectors, and below a head the head's bias."""
-    token = f"{prefix}embeddings.word_embeddings.weight"
-    copies = () if tied is None else ((f"{tied}.weight", token),)
-    if tied is not None and tied.endswith(".decoder"):
-        copies += ((f"{tied}.bias", f"{tied.removesuffix('.decoder')}.bias"),)
-    return KeyMap(rules=(*prefixed(body.items(), prefix), *heads), copies=copies, ignored=(f"{prefix}embeddings.position_ids",))
+@dataclass(frozen=True)
+class TokenHead:
+    """Their names for a head that transforms a state and scores it against the token vectors."""
+
+    theirs: str
+    objective: str = "masked_lm"
+    transform: str | None = None  # where dense layer and norm stand; None: in the head
+    norm: str = "LayerNorm"
+    decoder: str | None = (
+        "decoder"  # below the head, what repeats the token vectors and the bias in older files; None: the head itself does
+    )
+
+    def rules(self) -> tuple[Rename, ...]:
+        """Dense layer, norm, and the bias."""
+        ours, inner = f"heads.{self.objective}", self.transform or self.theirs
+        return (Rename(f"{ours}.dense", f"{inner}.dense"), Rename(f"{ours}.norm", f"{inner}.{self.norm}"), Rename(ours, self.theirs))
+
+    def copies(self, token: str) -> tuple[tuple[str, str], ...]:
+        """What only repeats other tensors."""
+        if self.decoder is None:
+            return ((f"{self.theirs}.weight", token),)
+        return ((f"{self.theirs}.{self.decoder}.weight", token), (f"{self.theirs}.{self.decoder}.bias", f"{self.theirs}.bias"))
 
 
-def token_prediction(
-    theirs: str, *, objective: str = "masked_lm", transform: str | None = None, norm: str = "LayerNorm"
-) -> tuple[Rename, ...]:
-    """The names of a head that transforms a state and scores it against the token vectors."""
-    ours, inner = f"heads.{objective}", transform or theirs
-    return (Rename(f"{ours}.dense", f"{inner}.dense"), Rename(f"{ours}.norm", f"{inner}.{norm}"), Rename(ours, theirs))
+def bert_bridge(
+    stem: str,
+    predicts: TokenHead | None,
+    *heads: Rename,
+    classes: Mapping[str, tuple[str, ...]],
+    config: ConfigMap,
+    body: Mapping[str, str] = BODY,
+    tasks: tuple[TaskHead, ...] = (),
+    second: Bridge | None = None,
+) -> Bridge:
+    """The bridge to classes that are BERT's under another stem ("Roberta"); `classes` names those with heads, and the objectives of these."""
+    prefix = f"{stem.lower()}."
+    rules = prefixed(body.items(), prefix) + (() if predicts is None else predicts.rules()) + heads
+    copies = () if predicts is None else predicts.copies(f"{prefix}embeddings.word_embeddings.weight")
+    return Bridge(
+        model_type=stem.lower(),
+        architectures={**{f"{stem}{name}": held for name, held in classes.items()}, f"{stem}Model": ()},
+        prefix=prefix,
+        keys=KeyMap(rules=rules, copies=copies, ignored=(f"{prefix}embeddings.position_ids",)),
+        config=config,
+        tasks=tasks,
+        second=second,
+    )
 
 
-def bert_keys(prefix: str) -> KeyMap:
-    """The whole of BERT and ERNIE: the body, and the heads for masked tokens and for the next sentence."""
-    masked = token_prediction("cls.predictions", transform="cls.predictions.transform")
-    return body_keys(prefix, *masked, Rename("heads.next_sentence.output", "cls.seq_relationship"), tied="cls.predictions.decoder")
+# Of BERT and ERNIE: for masked tokens and for the next sentence.
+PRETRAINING_HEADS = (
+    TokenHead("cls.predictions", transform="cls.predictions.transform"),
+    Rename("heads.next_sentence.output", "cls.seq_relationship"),
+)
 
 
-def body_config(
-    base: Recipe, *more: Entry | Constant | Told, segments: bool = True, factorised: bool = False, **defaults: Any
-) -> ConfigMap:
-    """config.json of an encoder of BERT's shape, with further entries; `defaults`: what transformers takes for keys that a file leaves out."""
+def body_config(base: Recipe, *more: ConfigRule, segments: bool = True, **defaults: Any) -> ConfigMap:
+    """config.json of an encoder of BERT's shape, with further entries; `defaults`: what transformers takes for keys that a file leaves out.
+
+    A class that knows token vectors narrower than its states has a default for their `embedding_size`.
+    """
     body = entries(
         hidden_size=("network.width", "embedding.width"),
         num_hidden_layers="network.depth",
@@ -66,7 +102,7 @@ def body_config(
         initializer_range="network.initial_range",
     )
     types = entries(type_vocab_size="embedding.segments") if segments else ()
-    narrow = entries(embedding_size="embedding.width") if factorised else ()
+    narrow = entries(embedding_size="embedding.width") if "embedding_size" in defaults else ()
     return ConfigMap(
         base=base, entries=(*body, activation("hidden_act"), *types, _POSITIONS, *narrow, *more), defaults=_DEFAULTS | defaults
     )
@@ -90,9 +126,9 @@ _DEFAULTS: dict[str, Any] = {
 }
 
 
-def pretraining(stem: str, second: str) -> dict[str, tuple[str, ...]]:
+def pretraining(second: str) -> dict[str, tuple[str, ...]]:
     """The classes of a family with a masked LM and a second head, for pairs of sentences."""
-    return {f"{stem}ForPreTraining": ("masked_lm", second), f"{stem}ForMaskedLM": ("masked_lm",), f"{stem}Model": ()}
+    return {"ForPreTraining": ("masked_lm", second), "ForMaskedLM": ("masked_lm",)}
 
 
 def pooled_heads(stem: str, *, dropout: str = "classifier_dropout") -> tuple[TaskHead, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from plume.model.config_map import ConfigMap, Constant, Entry, Implied, entries
+from plume.model.config_map import ConfigMap, ConfigRule, entries
 from plume.model.keymap import Fused, Rename
 from plume.model.recipe import Recipe
 
@@ -24,7 +24,7 @@ def decoder_keys(*, token: str, position: str) -> tuple[Rename | Fused, ...]:
     )
 
 
-def decoder_config(base: Recipe, *more: Entry | Constant | Implied, **defaults: Any) -> ConfigMap:
+def decoder_config(base: Recipe, *more: ConfigRule, **defaults: Any) -> ConfigMap:
     """config.json of a decoder, with what a family has beyond."""
     shared = entries(
         n_embd=("network.width", "embedding.width"),

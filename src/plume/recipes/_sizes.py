@@ -51,6 +51,29 @@ def sized(base: Recipe, size: str, *, width: int, depth: int, heads: int, **chan
     return replace(base, size=size, **({"embedding": embedding, "network": made} | changes))
 
 
+def sized_recurrent(base: Recipe, size: str, *, width: int, embedding: int, vocabulary: int) -> Recipe:
+    """A size of a recurrent family. What comes out of its network is as wide as the token vectors, where it is so in the base."""
+    linked = {name: embedding for name in ("output", "projection") if getattr(base.network, name) == base.embedding.width}
+    return replace(
+        base,
+        size=size,
+        tokenizer=replace(base.tokenizer, vocabulary=vocabulary),
+        embedding=replace(base.embedding, width=embedding),
+        network=replace(base.network, width=width, **linked),
+    )
+
+
+def with_small_recurrent(
+    base: Recipe, figures: dict[str, tuple[int, int, int]], *further: Recipe, small: Callable[[Recipe], Recipe]
+) -> dict[str, Recipe]:
+    """The published sizes and small ones: by size the width, the token vectors' and the vocabulary; `small` says what else is changed."""
+    made = [
+        small(sized_recurrent(base, size, width=width, embedding=embedding, vocabulary=vocabulary))
+        for size, (width, embedding, vocabulary) in figures.items()
+    ]
+    return {recipe.size: recipe for recipe in (*made, base, *further)}
+
+
 def _by_adamw(training: Training) -> Training:
     """The rates above are AdamW's, whatever the published sizes were trained by; Adafactor clips steps, AdamW's gradients are clipped."""
     return training if isinstance(training.optimizer, AdamW) else replace(training, optimizer=AdamW(), clip=1.0)

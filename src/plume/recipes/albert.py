@@ -18,18 +18,16 @@ from __future__ import annotations
 from plume.core.part import replace
 from plume.data.layouts.layout import PairLabel, SentencePairs
 from plume.heads.token_prediction import TokenPrediction
-from plume.model.bridge import Bridge
 from plume.model.config_map import Told, constants
 from plume.model.keymap import Rename, block_names
 from plume.model.optimizers.lamb import LAMB
-from plume.model.recipe import Training
 from plume.model.schedule import Linear
 from plume.nn.activation import Activation
 from plume.nn.stack import Sharing
 from plume.noise.select import NGrams
 from plume.objectives.masked_lm import masked_lm
 from plume.objectives.sentence_order import sentence_order
-from plume.recipes._bert_like import BODY, body_config, body_keys, pooled_heads, pretraining, token_prediction
+from plume.recipes._bert_like import BODY, TokenHead, bert_bridge, body_config, pooled_heads, pretraining
 from plume.recipes._sizes import sized, with_small
 from plume.recipes.bert import BERT
 from plume.text.tokenizers import Unigram
@@ -47,7 +45,7 @@ ALBERT = replace(
     sharing=Sharing.ALL,
     layout=SentencePairs(label=PairLabel.SWAPPED),
     objectives=(masked_lm(select=NGrams(longest=3), head=_HEAD, duplicates=40), sentence_order()),
-    training=Training(length=512, batch=4096, peak=1.76e-3, schedule=Linear(warmup=0.025), optimizer=LAMB()),
+    training=replace(BERT.training, batch=4096, peak=1.76e-3, schedule=Linear(warmup=0.025), optimizer=LAMB()),
 )
 
 SIZES = with_small(
@@ -58,23 +56,19 @@ SIZES = with_small(
 )
 PARENT = "bert"
 
-# BERT's names but for the one block.
-_BODY = BODY | {"stack.project": "encoder.embedding_hidden_mapping_in", "pooler.dense": "pooler"}
-_BODY |= block_names(
+_ONE_BLOCK = block_names(
     "encoder.albert_layer_groups.*.albert_layers.0.",
     attention=("attention.query", "attention.key", "attention.value", "attention.dense"),
     feed_forward=("ffn", "ffn_output"),
     norms=("attention.LayerNorm", "full_layer_layer_norm"),
 )
-_HEADS = (*token_prediction("predictions"), Rename("heads.sentence_order.output", "sop_classifier.classifier"))
-_DROPOUT = Told("classifier_dropout_prob", lambda look: look("objectives.sentence_order.head.dropout") or 0.1)
-_CONFIG = (*constants(num_hidden_groups=1, inner_group_num=1), _DROPOUT)
-
-HF = Bridge(
-    model_type="albert",
-    architectures=pretraining("Albert", "sentence_order"),
-    prefix="albert.",
-    keys=body_keys("albert.", *_HEADS, body=_BODY, tied="predictions.decoder"),
-    config=body_config(ALBERT, *_CONFIG, factorised=True, embedding_size=128, hidden_act="gelu_new"),
+_DROPOUT = Told("classifier_dropout_prob", "objectives.sentence_order.head.dropout", missing=0.1)
+HF = bert_bridge(
+    "Albert",
+    TokenHead("predictions"),
+    Rename("heads.sentence_order.output", "sop_classifier.classifier"),
+    body=BODY | _ONE_BLOCK | {"stack.project": "encoder.embedding_hidden_mapping_in", "pooler.dense": "pooler"},
+    classes=pretraining("sentence_order"),
+    config=body_config(ALBERT, *constants(num_hidden_groups=1, inner_group_num=1), _DROPOUT, embedding_size=128, hidden_act="gelu_new"),
     tasks=pooled_heads("Albert", dropout="classifier_dropout_prob"),
 )

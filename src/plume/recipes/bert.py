@@ -18,7 +18,6 @@ Differs from the paper:
 from __future__ import annotations
 
 from plume.data.layouts.layout import PairLabel, SentencePairs
-from plume.model.bridge import Bridge
 from plume.model.recipe import Recipe, Training
 from plume.model.schedule import Linear
 from plume.nn.embedding import Embedding
@@ -26,7 +25,7 @@ from plume.nn.positions.learned import Learned
 from plume.nn.stack import Transformer
 from plume.objectives.masked_lm import masked_lm
 from plume.objectives.next_sentence import next_sentence
-from plume.recipes._bert_like import bert_keys, body_config, pooled_heads, pretraining
+from plume.recipes._bert_like import PRETRAINING_HEADS, bert_bridge, body_config, pooled_heads, pretraining
 from plume.recipes._sizes import sized, with_small
 from plume.text.format import BERT as BERT_FORMAT
 from plume.text.tokenizers import WordPiece
@@ -49,11 +48,10 @@ BERT = Recipe(
 
 SIZES = with_small(BERT, sized(BERT, "large", width=1024, depth=24, heads=16))
 
-HF = Bridge(
-    model_type="bert",
-    architectures=pretraining("Bert", "next_sentence"),
-    prefix="bert.",
-    keys=bert_keys("bert."),
+HF = bert_bridge(
+    "Bert",
+    *PRETRAINING_HEADS,
+    classes=pretraining("next_sentence"),
     config=body_config(BERT),
     tasks=pooled_heads("Bert"),
 )

@@ -18,7 +18,6 @@ from plume.core.part import replace
 from plume.data.layouts.layout import FullSentences
 from plume.heads.sentence_classification import SentenceClassification
 from plume.model.assembly import GeneratorDiscriminator
-from plume.model.bridge import Bridge
 from plume.model.keymap import Rename
 from plume.model.recipe import Recipe, Training
 from plume.model.schedule import Linear
@@ -28,7 +27,7 @@ from plume.noise.corrupt import Mask
 from plume.noise.select import Tokens
 from plume.objectives.masked_lm import masked_lm
 from plume.objectives.replaced_token_detection import replaced_token_detection
-from plume.recipes._bert_like import BODY, body_config, body_keys
+from plume.recipes._bert_like import BODY, TokenHead, bert_bridge, body_config
 from plume.recipes._sizes import sized, with_small
 from plume.recipes.bert import BERT
 
@@ -77,31 +76,21 @@ def _generator(recipe: Recipe) -> Recipe:
     return replace(recipe, network=recipe.assembly.generator(recipe.transformer))
 
 
-_CONFIG = body_config(ELECTRA, factorised=True, embedding_size=128, hidden_size=256, num_attention_heads=4, intermediate_size=1024)
+_CONFIG = body_config(ELECTRA, embedding_size=128, hidden_size=256, num_attention_heads=4, intermediate_size=1024)
 # The generator's folder: the same names, filled from `generator.*` and the shared embedding.
-_SECOND = Bridge(
-    model_type="electra",
-    architectures={"ElectraForMaskedLM": ("masked_lm",), "ElectraModel": ()},
-    prefix="electra.",
-    keys=body_keys(
-        "electra.",
-        Rename("heads.masked_lm.dense", "generator_predictions.dense"),
-        Rename("heads.masked_lm.norm", "generator_predictions.LayerNorm"),
-        Rename("heads.masked_lm", "generator_lm_head"),
-        body={ours.replace("stack.", "generator.", 1): theirs for ours, theirs in BODY.items()},
-        tied="generator_lm_head",
-    ),
+_SECOND = bert_bridge(
+    "Electra",
+    TokenHead("generator_lm_head", transform="generator_predictions", decoder=None),
+    body={ours.replace("stack.", "generator.", 1): theirs for ours, theirs in BODY.items()},
+    classes={"ForMaskedLM": ("masked_lm",)},
     config=with_fields(_CONFIG, describes=_generator),
 )
-HF = Bridge(
-    model_type="electra",
-    architectures={"ElectraForPreTraining": ("replaced_token_detection",), "ElectraModel": ()},
-    prefix="electra.",
-    keys=body_keys(
-        "electra.",
-        Rename("heads.replaced_token_detection.dense", "discriminator_predictions.dense"),
-        Rename("heads.replaced_token_detection.output", "discriminator_predictions.dense_prediction"),
-    ),
+HF = bert_bridge(
+    "Electra",
+    None,
+    Rename("heads.replaced_token_detection.dense", "discriminator_predictions.dense"),
+    Rename("heads.replaced_token_detection.output", "discriminator_predictions.dense_prediction"),
+    classes={"ForPreTraining": ("replaced_token_detection",)},
     config=_CONFIG,
     second=_SECOND,
     tasks=(

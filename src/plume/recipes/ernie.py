@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from plume.core.part import replace
 from plume.heads.token_prediction import TokenPrediction
-from plume.model.bridge import Bridge
 from plume.model.config_map import Constant
 from plume.model.recipe import Training
 from plume.model.schedule import Linear
@@ -30,7 +29,7 @@ from plume.objectives.entity_masking import entity_masking
 from plume.objectives.masked_lm import masked_lm
 from plume.objectives.next_sentence import next_sentence
 from plume.objectives.phrase_masking import phrase_masking
-from plume.recipes._bert_like import bert_keys, body_config, pooled_heads, pretraining
+from plume.recipes._bert_like import PRETRAINING_HEADS, bert_bridge, body_config, pooled_heads, pretraining
 from plume.recipes._sizes import with_small
 from plume.recipes.bert import BERT
 from plume.text.tokenizers import WordPiece
@@ -59,11 +58,10 @@ SIZES = with_small(ERNIE)
 PARENT = "bert"
 
 # The names of transformers' Ernie classes are BERT's under another prefix.
-HF = Bridge(
-    model_type="ernie",
-    architectures=pretraining("Ernie", "next_sentence"),
-    prefix="ernie.",
-    keys=bert_keys("ernie."),
+HF = bert_bridge(
+    "Ernie",
+    *PRETRAINING_HEADS,
+    classes=pretraining("next_sentence"),
     config=body_config(ERNIE, Constant("use_task_id", False)),
     tasks=pooled_heads("Ernie"),
 )

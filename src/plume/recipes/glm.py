@@ -21,19 +21,17 @@ from plume.core.part import replace
 from plume.data.layouts.layout import FullSentences
 from plume.model.recipe import Recipe, Training
 from plume.model.schedule import Cosine
-from plume.nn.activation import Activation
-from plume.nn.block import Norm
 from plume.nn.embedding import Embedding
 from plume.nn.positions.two_dimensional import TwoDimensional
-from plume.nn.stack import Transformer
 from plume.objectives.blank_infilling import blank_infilling
 from plume.objectives.document_infilling import document_infilling
 from plume.objectives.sentence_infilling import sentence_infilling
 from plume.recipes._sizes import sized, with_small
+from plume.recipes.gpt2 import GPT2
 from plume.text.format import BERT as BERT_FORMAT
 from plume.text.tokenizers import ByteLevelBPE, WordPiece
 
-# The body is Megatron's (THUDM/GLM, model/modeling_glm.py): norms first, tanh GELU, tied output without bias.
+# The body is Megatron's, which is GPT-2's (THUDM/GLM, model/modeling_glm.py): norms first, tanh GELU, tied output without bias.
 GLM = Recipe(
     name="glm",
     size="base",
@@ -43,16 +41,7 @@ GLM = Recipe(
     format=replace(BERT_FORMAT, start="<|startofpiece|>", end="<|endofpiece|>", segments=()),
     embedding=Embedding(width=768, norm=False),
     positions=TwoDimensional(longest=512),
-    network=Transformer(
-        width=768,
-        depth=12,
-        heads=12,
-        feed_forward=3072,
-        norm=Norm.PRE,
-        activation=Activation.GELU_TANH,
-        epsilon=1e-5,
-        residual_scaling=True,
-    ),
+    network=GPT2.transformer,
     layout=FullSentences(),
     objectives=(
         blank_infilling(weight=0.5),

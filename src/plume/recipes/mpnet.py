@@ -15,11 +15,10 @@ from __future__ import annotations
 from plume.core.part import replace
 from plume.heads.token_prediction import TokenPrediction
 from plume.model.assembly import QueryStart, TwoStreams
-from plume.model.bridge import Bridge
 from plume.model.config_map import Entry
 from plume.nn.positions.t5 import LearnedAndBuckets
 from plume.objectives.masked_permuted_lm import masked_permuted_lm
-from plume.recipes._bert_like import BODY, body_config, body_keys, token_prediction, unpooled_heads
+from plume.recipes._bert_like import BODY, TokenHead, bert_bridge, body_config, unpooled_heads
 from plume.recipes._sizes import with_small
 from plume.recipes.roberta import ROBERTA
 from plume.text.tokenizers import WordPiece
@@ -50,13 +49,12 @@ _BODY |= {
     "embedding.position.table": "encoder.relative_attention_bias",
     "embedding.position.absolute.table": "embeddings.position_embeddings",
 }
-_HEAD = token_prediction("lm_head", objective="masked_permuted_lm", norm="layer_norm")
 
-HF = Bridge(
-    model_type="mpnet",
-    architectures={"MPNetForMaskedLM": ("masked_permuted_lm",), "MPNetModel": ()},
-    prefix="mpnet.",
-    keys=body_keys("mpnet.", *_HEAD, body=_BODY, tied="lm_head.decoder"),
+HF = bert_bridge(
+    "MPNet",
+    TokenHead("lm_head", objective="masked_permuted_lm", norm="layer_norm"),
+    body=_BODY,
+    classes={"ForMaskedLM": ("masked_permuted_lm",)},
     config=body_config(
         MPNET,
         Entry("relative_attention_num_buckets", "positions.buckets"),

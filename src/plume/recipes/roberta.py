@@ -17,14 +17,13 @@ from plume.core.part import replace
 from plume.data.layouts.layout import FullSentences
 from plume.heads.sentence_classification import SentenceClassification
 from plume.heads.token_prediction import TokenPrediction
-from plume.model.bridge import Bridge
 from plume.model.recipe import Training
 from plume.model.schedule import Linear
 from plume.nn.activation import Activation
 from plume.nn.positions.learned import Learned
 from plume.noise.select import Rounding, Tokens
 from plume.objectives.masked_lm import masked_lm
-from plume.recipes._bert_like import body_config, body_keys, token_prediction, unpooled_heads
+from plume.recipes._bert_like import TokenHead, bert_bridge, body_config, unpooled_heads
 from plume.recipes._sizes import sized, with_small
 from plume.recipes.bert import BERT
 from plume.text.format import ROBERTA as ROBERTA_FORMAT
@@ -51,11 +50,10 @@ _LARGE = replace(ROBERTA.training, peak=4e-4, schedule=Linear(warmup=0.06))
 SIZES = with_small(ROBERTA, sized(ROBERTA, "large", width=1024, depth=24, heads=16, training=_LARGE))
 PARENT = "bert"
 
-HF = Bridge(
-    model_type="roberta",
-    architectures={"RobertaForMaskedLM": ("masked_lm",), "RobertaModel": ()},
-    prefix="roberta.",
-    keys=body_keys("roberta.", *token_prediction("lm_head", norm="layer_norm"), tied="lm_head.decoder"),
+HF = bert_bridge(
+    "Roberta",
+    TokenHead("lm_head", norm="layer_norm"),
+    classes={"ForMaskedLM": ("masked_lm",)},
     config=body_config(ROBERTA),
     tasks=unpooled_heads("Roberta"),
 )

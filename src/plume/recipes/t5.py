@@ -21,7 +21,7 @@ from plume.core.part import replace
 from plume.data.layouts.layout import Blocks
 from plume.heads.token_prediction import TokenPrediction
 from plume.model.bridge import Bridge
-from plume.model.config_map import ConfigMap, Constant, Entry, Word, entries
+from plume.model.config_map import ConfigMap, ConfigRule, Constant, Entry, Word, entries
 from plume.model.keymap import KeyMap, Rename
 from plume.model.optimizers.adafactor import Adafactor
 from plume.model.recipe import Training
@@ -116,7 +116,7 @@ def _side(stack: str, embedding: str, theirs: str, *, last: int) -> tuple[Rename
     )
 
 
-_CONFIG = (
+_CONFIG: tuple[ConfigRule, ...] = (
     *entries(
         d_model=("network.width", "embedding.width"), d_ff="network.feed_forward", num_layers="network.depth", num_heads="network.heads"
     ),

@@ -24,7 +24,7 @@ from plume.nn.embedding import Embedding
 from plume.nn.positions.relative import Relative
 from plume.nn.stack import Transformer
 from plume.objectives.causal_lm import causal_lm
-from plume.recipes._sizes import sized, with_small
+from plume.recipes._sizes import with_small
 from plume.recipes.gpt2 import GPT2
 
 # The authors' WikiText-103 settings (run_wt103_base.sh, run_wt103_large.sh); their gradients are clipped at 0.25.
@@ -51,15 +51,12 @@ TRANSFORMER_XL = replace(
     training=Training(length=150, batch=60, peak=2.5e-4, schedule=Cosine(), epsilon=1e-8, decay=0.0, clip=0.25),
 )
 
-_LARGE = sized(
+_LARGE = replace(
     TRANSFORMER_XL,
-    "large",
-    width=1024,
-    depth=18,
-    heads=16,
-    dropout=0.2,
-    attention_dropout=0.2,
+    size="large",
+    embedding=replace(TRANSFORMER_XL.embedding, width=1024, dropout=0.2),
     positions=Relative(dropout=0.2),
+    network=replace(TRANSFORMER_XL.transformer, width=1024, depth=18, heads=16, feed_forward=4096, dropout=0.2, attention_dropout=0.2),
     memory=Memory(length=384),
     training=replace(TRANSFORMER_XL.training, length=384, batch=128, schedule=Cosine(warmup=0.004)),
 )

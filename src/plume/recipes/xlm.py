@@ -26,7 +26,7 @@ from plume.core.part import replace
 from plume.data.layouts.pairs import OneSide
 from plume.heads.token_prediction import TokenPrediction
 from plume.model.bridge import Bridge
-from plume.model.config_map import ConfigMap, Constant, Entry, Implied, Word, entries
+from plume.model.config_map import ConfigMap, ConfigRule, Constant, Entry, Implied, Word, entries
 from plume.model.keymap import KeyMap, Rename, block_names, prefixed
 from plume.model.recipe import Recipe, Training
 from plume.model.schedule import Linear
@@ -81,7 +81,7 @@ _EN_DE = replace(
 SIZES = with_small(XLM, _EN_DE, small=lambda recipe: replace(recipe, embedding=replace(recipe.embedding, segments=2)))
 
 _NONE_HERE = "plume's XLM has no sinusoidal positions, causal mask or adaptive softmax"
-_CONFIG = (
+_CONFIG: tuple[ConfigRule, ...] = (
     *entries(emb_dim=("network.width", "embedding.width"), n_layers="network.depth", n_heads="network.heads"),
     Implied("network.feed_forward", lambda look: 4 * look("network.width")),
     *entries(dropout=("network.dropout", "embedding.dropout"), attention_dropout="network.attention_dropout"),

@@ -22,7 +22,7 @@ from plume.data.layouts.streams import StreamsWithPairs
 from plume.heads.sentence_classification import SentenceClassification
 from plume.model.assembly import TwoStreams
 from plume.model.bridge import Bridge
-from plume.model.config_map import ConfigMap, Entry, activation, entries
+from plume.model.config_map import ConfigMap, ConfigRule, Entry, activation, entries
 from plume.model.keymap import Headed, KeyMap, Rename
 from plume.model.networks.memory import Memory
 from plume.model.recipe import Recipe, Training
@@ -86,7 +86,7 @@ def _with_memory(recipe: Recipe) -> Recipe:
 
 SIZES = with_small(XLNET, _LARGE, small=_with_memory)
 
-_CONFIG = (
+_CONFIG: tuple[ConfigRule, ...] = (
     *entries(
         d_model=("network.width", "embedding.width"),
         n_layer="network.depth",
