@@ -102,6 +102,7 @@ def _write(folder: Path, recipe: Recipe, tokenizer: Tokenizer, bridge: Bridge, s
 
 
 def tokenizer_config(recipe: Recipe, tokenizer: Tokenizer, bridge: Bridge) -> dict[str, Any]:
+    """tokenizer_config.json: special tokens by role, what the tokenizer returns, and how long a text may be."""
     form = tokenizer.format
     roles = {
         "pad_token": form.pad,

@@ -39,6 +39,8 @@ class ImportedHead:
 
 @dataclass(frozen=True, kw_only=True)
 class Imported:
+    """A model read from a Hugging Face directory."""
+
     model: Model
     tokenizer: Tokenizer
     notes: list[str]  # what the checkpoint did not carry
@@ -82,6 +84,7 @@ def import_folder(folder: Path, out: Path) -> Imported:
 
 
 def read_folder(folder: Path) -> Imported:
+    """The model of a Hugging Face directory, with its tokenizer, and the head of a class for a task."""
     config = read_config(folder)
     bridge = bridge_of(config, folder)
     made = bridge.config.read(config)

@@ -23,6 +23,7 @@ INDEX, PICKLED = "model.safetensors.index.json", "pytorch_model.bin"
 
 
 def read_config(folder: Path) -> Config:
+    """config.json."""
     if not folder.is_dir():
         raise PlumeError(f"There is no directory at {folder}.")
     config: Config = read_json(folder / "config.json", "a Hugging Face directory has one beside its weights")

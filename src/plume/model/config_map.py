@@ -72,6 +72,7 @@ class Word(ConfigRule):
     theirs: str
     ours: tuple[str, ...]
     words: Mapping[Any, tuple[Any, ...]]
+    what: str = "word"  # in errors
 
     def to_config(self, look: Look) -> Config:
         """The word for what a recipe has."""
@@ -90,13 +91,13 @@ class Word(ConfigRule):
             return {}
         word = config[self.theirs]
         if word not in self.words:
-            raise PlumeError(f"config.json: {self.theirs} '{word}' is not known here, only {_listed(self.words)}.")
+            raise PlumeError(f"config.json: {self.theirs}: the {self.what} '{word}' is not known here, only {_listed(self.words)}.")
         return dict(zip(self.ours, self.words[word], strict=True))
 
 
 @dataclass(frozen=True)
 class Constant(ConfigRule):
-    """A key that has one value in this family. With `otherwise`, what it means that it has another, that is refused."""
+    """A key that has one value in this family. `otherwise` says what another would mean, and that is refused; None: it does not matter."""
 
     theirs: str
     value: Any
@@ -162,7 +163,7 @@ def constants(**values: Any) -> tuple[Constant, ...]:
 
 def activation(theirs: str) -> Word:
     """The key that names the function between the feed-forward products."""
-    return Word(theirs, ("network.activation",), {word: (found,) for word, found in ACTIVATIONS.items()})
+    return Word(theirs, ("network.activation",), {word: (found,) for word, found in ACTIVATIONS.items()}, "activation")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,7 +17,8 @@ _TEXT = (SentenceClassification, MultiLabelClassification, SentenceRegression)
 
 @dataclass(frozen=True, kw_only=True)
 class TaskHead:
-    """
+    """A class of transformers with a head for a task: its name, the heads of ours that it is, and where their layers stand.
+
     >>> sorted(text_head("GPT2ForSequenceClassification", output="score", bias=False).names)
     ['output.weight']
     """

@@ -51,7 +51,7 @@ def body_keys(*further: Rename, ignored: tuple[str, ...] = ()) -> KeyMap:
     )
 
 
-_SHARED = "encoder, decoder and output share their token vectors here"
+_SHARED = "encoder, decoder and output do not share their token vectors, and here they do"
 _CONFIG: tuple[ConfigRule, ...] = (
     *entries(d_model=("network.width", "embedding.width")),
     activation("activation_function"),

@@ -80,7 +80,7 @@ _EN_DE = replace(
 )
 SIZES = with_small(XLM, _EN_DE, small=lambda recipe: replace(recipe, embedding=replace(recipe.embedding, segments=2)))
 
-_NONE_HERE = "plume's XLM has no sinusoidal positions, causal mask or adaptive softmax"
+_NONE_HERE = "this XLM has sinusoidal positions, a causal mask or an adaptive softmax, none of which plume's has"
 _CONFIG: tuple[ConfigRule, ...] = (
     *entries(emb_dim=("network.width", "embedding.width"), n_layers="network.depth", n_heads="network.heads"),
     Implied("network.feed_forward", lambda look: 4 * look("network.width")),
