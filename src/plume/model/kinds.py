@@ -11,7 +11,7 @@ from plume.noise.noise import Noise
 from plume.noise.target import InPlace
 from plume.objectives._objective import Answers, Objective
 
-_ANSWERED = {"ends": "noise.target=InPlaceWithEnds()", "moved": "noise.corrupt=Shuffled()"}
+_ANSWERED = {"ends": "noise.target=InPlaceWithBoundaries()", "moved": "noise.corrupt=Shuffled()"}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,8 +20,8 @@ from plume.core.part import replace
 from plume.data.layouts.layout import FullSentences
 from plume.model.schedule import Linear
 from plume.noise.corrupt import Draw, Mask, Per
-from plume.noise.ends import InPlaceWithEnds
 from plume.noise.geometric import GeometricSpans
+from plume.noise.span_boundary import InPlaceWithBoundaries
 from plume.objectives.masked_lm import masked_lm
 from plume.objectives.span_boundary import span_boundary
 from plume.recipes._sizes import sized, with_small
@@ -38,7 +38,7 @@ SPANBERT = replace(
     pooler=False,
     layout=FullSentences(across=False),
     objectives=(
-        masked_lm(select=GeometricSpans(), corrupt=Mask(per=Per.UNIT, draw=Draw.CORPUS), target=InPlaceWithEnds()),
+        masked_lm(select=GeometricSpans(), corrupt=Mask(per=Per.UNIT, draw=Draw.CORPUS), target=InPlaceWithBoundaries()),
         span_boundary(),
     ),
     # §4.2: 2.4 million steps, 10 000 of them warming up.
