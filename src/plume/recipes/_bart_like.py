@@ -51,6 +51,16 @@ def body_keys(*further: Rename, ignored: tuple[str, ...] = ()) -> KeyMap:
     )
 
 
+def decoder_depth(theirs: str) -> Entry:
+    """The key of a depth that is told of the decoder too; here only where it is another than the encoder's."""
+    return Entry(
+        theirs,
+        "assembly.depth",
+        read=lambda depth, look: None if depth == look("network.depth") else depth,
+        write=lambda depth, look: depth or look("network.depth"),
+    )
+
+
 _SHARED = "encoder, decoder and output do not share their token vectors, and here they do"
 _CONFIG: tuple[ConfigRule, ...] = (
     *entries(d_model=("network.width", "embedding.width")),
@@ -74,12 +84,7 @@ _CONFIG: tuple[ConfigRule, ...] = (
     Entry("encoder_layers", "network.depth"),
     Entry(("encoder_attention_heads", "decoder_attention_heads"), "network.heads"),
     Entry(("encoder_ffn_dim", "decoder_ffn_dim"), "network.feed_forward"),
-    Entry(
-        "decoder_layers",
-        "assembly.depth",
-        read=lambda depth, look: None if depth == look("network.depth") else depth,
-        write=lambda depth, look: depth or look("network.depth"),
-    ),
+    decoder_depth("decoder_layers"),
 )
 # What transformers takes for keys that a file leaves out.
 _DEFAULTS: dict[str, Any] = {

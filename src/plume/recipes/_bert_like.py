@@ -38,9 +38,7 @@ class TokenHead:
     objective: str = "masked_lm"
     transform: str | None = None  # where dense layer and norm stand; None: in the head
     norm: str = "LayerNorm"
-    decoder: str | None = (
-        "decoder"  # below the head, what repeats the token vectors and the bias in older files; None: the head itself does
-    )
+    decoder: str | None = "decoder"  # in older files it repeats the token vectors and the bias, below the head; None: the head itself
 
     def rules(self) -> tuple[Rename, ...]:
         """Dense layer, norm, and the bias."""
@@ -115,8 +113,6 @@ _POSITIONS = Entry(
     read=lambda rows, look: rows - look("positions.offset"),
     write=lambda longest, look: longest + look("positions.offset"),
 )
-
-
 _DEFAULTS: dict[str, Any] = {
     "hidden_act": "gelu",
     "hidden_dropout_prob": 0.1,

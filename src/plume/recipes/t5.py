@@ -33,6 +33,7 @@ from plume.nn.embedding import Embedding
 from plume.nn.positions.t5 import Buckets
 from plume.nn.stack import Transformer
 from plume.objectives.span_corruption import span_corruption
+from plume.recipes._bart_like import decoder_depth
 from plume.recipes._sizes import sized, with_small
 from plume.recipes.transformer import TRANSFORMER
 from plume.text.tokenizers import Unigram
@@ -65,7 +66,6 @@ T5 = replace(
 )
 UNTIED = TokenPrediction(transform=False, bias=False, tied=False)
 _OWN_OUTPUT = (span_corruption(head=UNTIED),)
-
 
 # Version 1.1 (the authors' released_checkpoints.md): gated GELU, output weights of its own, no dropout in pre-training.
 _NEWER: dict[str, Any] = {
@@ -126,12 +126,7 @@ _CONFIG: tuple[ConfigRule, ...] = (
         read=lambda width, look: None if look("network.heads") * width == look("network.width") else width,
         write=lambda width, look: look("network.head_width"),
     ),
-    Entry(
-        "num_decoder_layers",
-        "assembly.depth",
-        read=lambda depth, look: None if depth == look("network.depth") else depth,
-        write=lambda depth, look: depth or look("network.depth"),
-    ),
+    decoder_depth("num_decoder_layers"),
     *entries(
         relative_attention_num_buckets="positions.buckets",
         relative_attention_max_distance="positions.distance",
