@@ -32,7 +32,7 @@ from plume.heads.copying import Copying
 from plume.heads.head import Dims, Head, HeadModule, Loss, at, precise
 from plume.heads.sampled_softmax import SampledSoftmax
 from plume.heads.sentence_classification import Choice, MultiLabelClassification, SentenceClassification, SentenceRegression
-from plume.heads.span_ends import SpanEnds
+from plume.heads.span_boundary import SpanBoundary
 from plume.heads.token_classification import BinaryTokenClassification
 from plume.heads.token_labelling import TokenLabelling
 from plume.heads.token_prediction import TokenPrediction
@@ -90,7 +90,6 @@ from plume.noise.appended import AppendedSpans
 from plume.noise.blanks import LongBlank, PoissonBlanks, SentenceBlanks
 from plume.noise.corrupt import Corrupt, Draw, Keep, Mask, Per, Shown
 from plume.noise.decoder_target import Continuation, DecoderTarget, SecondText, TheSpan, TheSpans, WholeText
-from plume.noise.ends import InPlaceWithEnds
 from plume.noise.geometric import GeometricSpans
 from plume.noise.infilling import Delete, OneMask
 from plume.noise.key_sentences import KeySentences, Principal
@@ -102,6 +101,7 @@ from plume.noise.select import Chosen, NGrams, Nothing, Rate, Rounding, Select, 
 from plume.noise.sentinels import Sentinels, SpansAfterSentinels
 from plume.noise.shuffled import Shuffled
 from plume.noise.skip_grams import SkipGrams
+from plume.noise.span_boundary import InPlaceWithBoundaries
 from plume.noise.spans import MeanSpans, OneSpan, PoissonSpans, TextShare
 from plume.noise.target import Aim, InPlace, NextToken, PreviousToken, SecondQuestion, Source, TargetRule
 from plume.noise.words import Unit
@@ -163,7 +163,7 @@ __all__ = [  # noqa: RUF022 - by what they are
     "Draws", "Rows", "Alphabet", "Noise", "Select", "Chosen", "Nothing", "Rate", "Tokens", "NGrams", "WholeWords", "Rounding", "Unit",
     "PoissonBlanks", "LongBlank", "SentenceBlanks", "GeometricSpans", "KeySentences", "Principal", "SkipGrams", "TextShare", "MeanSpans",
     "OneSpan", "PoissonSpans", "Corrupt", "Shown", "Keep", "Mask", "Per", "Draw", "OneMask", "Delete", "Shuffled", "Sentinels",
-    "SpansAfterSentinels", "TargetRule", "Aim", "Source", "SecondQuestion", "InPlace", "NextToken", "PreviousToken", "InPlaceWithEnds",
+    "SpansAfterSentinels", "TargetRule", "Aim", "Source", "SecondQuestion", "InPlace", "NextToken", "PreviousToken", "InPlaceWithBoundaries",
     "AppendedSpans", "NGramsInContext", "Permuted", "MaskedPermuted", "DecoderTarget", "WholeText", "TheSpans", "TheSpan",
     "Continuation", "SecondText", "Rearrange", "InOrder", "PermutedSentences", "RotatedDocument",
     # networks: what the token vectors are, where position enters, what they run through
@@ -174,7 +174,7 @@ __all__ = [  # noqa: RUF022 - by what they are
     "BothWays", "AttentionalDecoder", "NeighbourDecoders", "TwoStreams", "QueryStart", "Memory",
     # heads: who predicts
     "Encoded", "Target", "Head", "HeadModule", "Dims", "Loss", "at", "precise", "TokenPrediction", "CNNSoftmax", "SampledSoftmax",
-    "Copying", "SpanEnds", "BinaryTokenClassification", "TokenLabelling", "AnswerSpan", "SentenceClassification",
+    "Copying", "SpanBoundary", "BinaryTokenClassification", "TokenLabelling", "AnswerSpan", "SentenceClassification",
     "MultiLabelClassification", "SentenceRegression", "Choice", "AttentionClassification",
     # objectives: what is hidden, who predicts it, how much it weighs
     "Objective", "Answers", "backward_lm", "bidirectional_lm", "blank_infilling", "causal_lm", "continuation", "denoising",

@@ -85,7 +85,11 @@ def test_any_two_objectives_train_or_are_refused(family: str, miniature: Any, mi
         ("bert", ("span_corruption",), r"span_corruption is written by a decoder; set assembly=EncoderDecoder\(\)"),
         ("bert", ("permuted_lm",), r"permuted_lm is predicted by a query stream; set assembly=TwoStreams\(\)"),
         ("bert", ("masked_lm", "replaced_token_detection"), "replaced_token_detection needs a generator"),
-        ("bert", ("masked_lm", "span_boundary"), r"span_boundary asks for ends, .* masked_lm does not tell; set noise.target=InPlaceWithEnds\(\)"),
+        (
+            "bert",
+            ("masked_lm", "span_boundary"),
+            r"span_boundary asks for ends, .* masked_lm does not tell; set noise.target=InPlaceWithBoundaries\(\)",
+        ),
         ("bert", ("masked_lm", "word_structure"), r"word_structure asks for moved, .* set noise.corrupt=Shuffled\(\)"),
         ("bert", ("next_sentence", "sentence_order"), "finds no batch that carries its answers; it needs rows labelled"),
         ("bert", ("masked_lm", "translation_lm"), "its objectives need different kinds of corpus"),

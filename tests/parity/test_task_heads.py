@@ -112,7 +112,7 @@ def our_model(family: str, head: TaskHead, theirs: Any) -> TaskModel:
     assert head_of_config(bridge, config) is head
     below, own = apart(bridge, head, theirs.state_dict())
     state = bridge.keys.apply(below)
-    recipe, _ = fitted(body_recipe(bridge.from_config(config), head), state)
+    recipe, _ = fitted(body_recipe(bridge.config.read(config), head), state)
     body = recipe.assembly.build(recipe, vocabulary=VOCABULARY)
     part = part_of(head, config, len(own["output.weight"]))
     model = TaskModel(body, {"x": part}, Adaptation()).double()

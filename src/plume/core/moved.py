@@ -29,6 +29,11 @@ MODULES = {
     "tuning.worded_answers": "tuning.writing.worded_answers",
     "tuning.written": "tuning.writing.written",
 }
+CLASSES = {  # renamed, with the module
+    "model.optimisers.optimiser:Optimiser": "model.optimizers.optimizer:Optimizer",
+    "heads.span_ends:SpanEnds": "heads.span_boundary:SpanBoundary",
+    "noise.ends:InPlaceWithEnds": "noise.span_boundary:InPlaceWithBoundaries",
+}
 FIELDS = {("model.recipe:Training", "optimiser"): "optimizer"}
 
 
@@ -59,7 +64,11 @@ def address_now(address: str) -> str:
 
     >>> address_now("data.sentences:SentencePairs"), address_now("noise.select:Tokens")
     ('data.layouts.sentences:SentencePairs', 'noise.select:Tokens')
+    >>> address_now("heads.span_ends:SpanEnds")
+    'heads.span_boundary:SpanBoundary'
     """
+    if address in CLASSES:
+        return CLASSES[address]
     module, colon, name = address.partition(":")
     return MODULES.get(module, module) + colon + name
 

@@ -24,7 +24,7 @@ SECOND = "generator"  # ELECTRA's, in a folder of its own
 def config_of(recipe: Recipe, bridge: Bridge, *, vocabulary: int, tokenizer: Tokenizer | None = None) -> dict[str, Any]:
     """config.json."""
     config = {"model_type": bridge.model_type, "architectures": [bridge.architecture(recipe)], "vocab_size": vocabulary, "dtype": "float32"}
-    return config | bridge.to_config(recipe) | ({} if tokenizer is None else _token_ids(recipe, tokenizer))
+    return config | bridge.config.write(recipe) | ({} if tokenizer is None else _token_ids(recipe, tokenizer))
 
 
 def _token_ids(recipe: Recipe, tokenizer: Tokenizer) -> dict[str, int | None]:
@@ -102,6 +102,7 @@ def _write(folder: Path, recipe: Recipe, tokenizer: Tokenizer, bridge: Bridge, s
 
 
 def tokenizer_config(recipe: Recipe, tokenizer: Tokenizer, bridge: Bridge) -> dict[str, Any]:
+    """tokenizer_config.json: special tokens by role, what the tokenizer returns, and how long a text may be."""
     form = tokenizer.format
     roles = {
         "pad_token": form.pad,

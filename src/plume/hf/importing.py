@@ -17,8 +17,9 @@ from plume.hf.export import SECOND
 from plume.hf.reading import bridge_of, read_config, read_languages, read_state, read_tokenizer
 from plume.hf.task_heads import apart, head_of_config, part_of
 from plume.model.assembly import GeneratorDiscriminator, OneNetwork
-from plume.model.bridge import Bridge, Config
+from plume.model.bridge import Bridge
 from plume.model.checkpoint import load_weights, save_model
+from plume.model.config_map import Config
 from plume.model.keymap import State
 from plume.model.networks.model import Model
 from plume.model.recipe import Recipe
@@ -38,6 +39,8 @@ class ImportedHead:
 
 @dataclass(frozen=True, kw_only=True)
 class Imported:
+    """A model read from a Hugging Face directory."""
+
     model: Model
     tokenizer: Tokenizer
     notes: list[str]  # what the checkpoint did not carry
@@ -81,9 +84,10 @@ def import_folder(folder: Path, out: Path) -> Imported:
 
 
 def read_folder(folder: Path) -> Imported:
+    """The model of a Hugging Face directory, with its tokenizer, and the head of a class for a task."""
     config = read_config(folder)
     bridge = bridge_of(config, folder)
-    made = bridge.from_config(config)
+    made = bridge.config.read(config)
     head = head_of_config(bridge, config)
     if head is not None:
         return _with_head(folder, config, bridge, made, head)
@@ -140,7 +144,7 @@ def _add_second(recipe: Recipe, second: Bridge, folder: Path, state: State) -> R
         if name in state and not torch.equal(state[name], value):
             raise PlumeError(f"{folder}: {name} is not shared with the discriminator; plume trains them as one (arXiv:2003.10555 §3.2).")
         state[name] = value
-    found = second.from_config(config).transformer
+    found = second.config.read(config).transformer
     assembly = GeneratorDiscriminator(fraction=found.width / recipe.transformer.width)
     if assembly.generator(recipe.transformer) != replace(
         recipe.transformer, width=found.width, heads=found.heads, feed_forward=found.feed_forward

@@ -9,8 +9,9 @@ from torch import Tensor
 
 from plume.core.errors import PlumeError, suggest
 from plume.core.files import read_json
-from plume.model.bridge import Bridge, Config
+from plume.model.bridge import Bridge
 from plume.model.checkpoint import WEIGHTS, read_weights
+from plume.model.config_map import Config
 from plume.model.keymap import State
 from plume.model.recipe import Recipe
 from plume.recipes import _catalog as catalog
@@ -22,6 +23,7 @@ INDEX, PICKLED = "model.safetensors.index.json", "pytorch_model.bin"
 
 
 def read_config(folder: Path) -> Config:
+    """config.json."""
     if not folder.is_dir():
         raise PlumeError(f"There is no directory at {folder}.")
     config: Config = read_json(folder / "config.json", "a Hugging Face directory has one beside its weights")

@@ -9,7 +9,8 @@ from plume.heads.answer_span import AnswerSpan
 from plume.heads.head import Head
 from plume.heads.sentence_classification import Choice, MultiLabelClassification, SentenceClassification, SentenceRegression
 from plume.heads.token_labelling import TokenLabelling
-from plume.model.bridge import Bridge, Config
+from plume.model.bridge import Bridge
+from plume.model.config_map import Config
 from plume.model.keymap import State
 from plume.model.task_head import TaskHead
 

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
+from plume.model.config_map import ConfigMap
 from plume.model.keymap import KeyMap
 from plume.model.recipe import Recipe
 from plume.model.task_head import TaskHead
 
-Config = dict[str, Any]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Bridge:
+    """transformers' classes for a family, and the two tables that lead there and back: of parameter names and of config.json."""
+
     model_type: str  # config.json's
     architectures: dict[str, tuple[str, ...]]  # transformers class: the objectives whose heads it holds; the last is the bare model
     prefix: str  # what stands before the body's names in these classes, and is missing in the bare model
     keys: KeyMap
-    to_config: Callable[[Recipe], Config]
-    from_config: Callable[[Config], Recipe]
+    config: ConfigMap
     second: Bridge | None = None  # a second network in a folder of its own (ELECTRA's generator)
     token_types: bool = True  # segments are their token_type_ids; XLM's are languages, which no tokenizer knows
     languages: bool = False  # config.json names the languages of the vectors: lang2id, id2lang

@@ -6,7 +6,7 @@ A `*` stands for a layer number. A rule names a module, and carries every tensor
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -34,8 +34,22 @@ def _named(pattern: str, found: tuple[tuple[str, ...], str]) -> str:
     return _fill(pattern, found[0]) + found[1]
 
 
+class KeyRule:
+    """Moves the tensors that it names between two states, and says which it moved."""
+
+    def read(self, theirs: State, ours: State) -> set[str]:
+        """From their names to ours; returns the names of theirs."""
+        raise NotImplementedError
+
+    def write(self, ours: State, theirs: State) -> set[str]:
+        """From our names to theirs; returns the names of ours."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True)
-class Rename:
+class Rename(KeyRule):
+    """A module of ours is one of theirs."""
+
     ours: str
     theirs: str
     transposed: bool = False  # GPT-2 keeps its matrices input-first
@@ -62,7 +76,7 @@ class Rename:
 
 
 @dataclass(frozen=True)
-class Fused:
+class Fused(KeyRule):
     """Several of our modules are one of theirs, side by side (GPT's query, key and value), input-first."""
 
     ours: tuple[str, ...]
@@ -91,7 +105,7 @@ class Fused:
 
 
 @dataclass(frozen=True)
-class Headed:
+class Headed(KeyRule):
     """A matrix that they keep as [width, heads, head width] (XLNet). Ours maps the width to the heads, or with `output` the heads to it.
 
     `heads` names a tensor of ours that is [heads, head width], so that writing knows them; the rule that moves it comes later.
@@ -124,6 +138,12 @@ class Headed:
 
 @dataclass(frozen=True)
 class KeyMap:
+    """All of a family's parameter names, ours and theirs.
+
+    >>> KeyMap(rules=(Rename("stack.blocks.*.attention.query", "h.*.q"),)).knows("stack.blocks.3.attention.query.weight")
+    True
+    """
+
     rules: tuple[Rename | Fused | Headed, ...]
     copies: tuple[tuple[str, str], ...] = ()  # (their copy, their original): tied tensors that older files repeat
     ignored: tuple[str, ...] = ()  # buffers that carry nothing
@@ -171,6 +191,20 @@ class KeyMap:
 
 def _some(keys: Iterable[str]) -> str:
     return ", ".join(sorted(keys)[:3])
+
+
+def block_names(
+    theirs: str, *, attention: Sequence[str], feed_forward: Sequence[str], norms: Sequence[str], ours: str = "stack.blocks.*"
+) -> dict[str, str]:
+    """A block's modules, ours: theirs, which begin alike. Attention has query, key, value and output; feed-forward and norms are two each.
+
+    >>> names = block_names("h.*.", attention="qkvo", feed_forward=("fc1", "fc2"), norms=("ln_1", "ln_2"))
+    >>> names["stack.blocks.*.attention.key"], names["stack.blocks.*.feed_forward_norm"]
+    ('h.*.k', 'h.*.ln_2')
+    """
+    parts = ("attention.query", "attention.key", "attention.value", "attention.output", "feed_forward.inner", "feed_forward.output")
+    named = zip((*parts, "attention_norm", "feed_forward_norm"), (*attention, *feed_forward, *norms), strict=True)
+    return {f"{ours}.{part}": f"{theirs}{name}" for part, name in named}
 
 
 def prefixed(rules: Iterable[tuple[str, str]], prefix: str) -> tuple[Rename, ...]:

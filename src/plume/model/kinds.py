@@ -17,7 +17,7 @@ from plume.objectives._objective import Answers, Objective
 if TYPE_CHECKING:
     from plume.model.recipe import Recipe
 
-_ANSWERED = {"ends": "noise.target=InPlaceWithEnds()", "moved": "noise.corrupt=Shuffled()"}
+_ANSWERED = {"ends": "noise.target=InPlaceWithBoundaries()", "moved": "noise.corrupt=Shuffled()"}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,7 +17,8 @@ _TEXT = (SentenceClassification, MultiLabelClassification, SentenceRegression)
 
 @dataclass(frozen=True, kw_only=True)
 class TaskHead:
-    """
+    """A class of transformers with a head for a task: its name, the heads of ours that it is, and where their layers stand.
+
     >>> sorted(text_head("GPT2ForSequenceClassification", output="score", bias=False).names)
     ['output.weight']
     """
@@ -80,3 +81,13 @@ def choice_head(
 def own_layer(name: str, last: str = "out_proj", *, hidden: Activation = Activation.TANH) -> dict[str, Any]:
     """Of a head that is a module with two layers."""
     return {"dense": f"{name}.dense", "output": f"{name}.{last}", "hidden": hidden}
+
+
+def summary(token: str, *, hidden: Activation) -> dict[str, Any]:
+    """Of a head that reads a text's first or last token through transformers' SequenceSummary."""
+    return {
+        "dense": "sequence_summary.summary",
+        "hidden": hidden,
+        "dropout": ("summary_first_dropout", "summary_last_dropout"),
+        "config": {"summary_type": token, "summary_use_proj": True, "summary_activation": hidden.value},
+    }

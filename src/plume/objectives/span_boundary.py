@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from plume.heads.head import Head
-from plume.heads.span_ends import SpanEnds
+from plume.heads.span_boundary import SpanBoundary
 from plume.objectives._objective import Answers, Objective
 
 
-def span_boundary(*, head: Head = SpanEnds(), weight: float = 1.0) -> Objective:
+def span_boundary(*, head: Head = SpanBoundary(), weight: float = 1.0) -> Objective:
     """Each token of a hidden span from the two beside the span (SpanBERT, arXiv:1907.10529 §3.2)."""
     return Objective(
         name="span_boundary",

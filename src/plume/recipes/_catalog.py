@@ -24,11 +24,6 @@ def networks() -> list[str]:
     return [family for family in families() if isinstance(declarations(family)["base"], Recipe)]
 
 
-def transformers() -> list[str]:
-    """Those of them whose network is one."""
-    return [family for family in networks() if not sizes(family)["base"].recurrent]
-
-
 def declarations(family: str) -> dict[str, Recipe | StaticRecipe]:
     """By size."""
     found: dict[str, Recipe | StaticRecipe] = catalog.load(ROOM, family).SIZES
@@ -55,7 +50,8 @@ def declaration(name: str) -> Recipe | StaticRecipe:
 
 
 def recipe(name: str) -> Recipe:
-    """
+    """Of a network, by family or family/size.
+
     >>> recipe("bert/base").transformer.width
     768
     """
@@ -106,16 +102,17 @@ def parent(of: Recipe) -> Recipe | None:
 
 
 def made_from(family: str) -> str | None:
-    """The family whose declaration this one's is a change of: the recipe that its file imports.
+    """The family whose declaration this one's is a change of, as its file declares it: `PARENT`.
 
-    >>> made_from("albert"), made_from("bert")
-    ('bert', None)
+    >>> made_from("albert"), made_from("bert"), made_from("cove")
+    ('bert', None, None)
     """
-    found = (value.name for value in vars(catalog.load(ROOM, family)).values() if isinstance(value, Recipe))
-    return next((name for name in found if name != family), None)
+    found: str | None = getattr(catalog.load(ROOM, family), "PARENT", None)
+    return found
 
 
 def bridge(of: Recipe) -> Bridge | None:
+    """To transformers' classes, if there are such for the family."""
     return getattr(catalog.load(ROOM, of.name), "HF", None)
 
 

@@ -11,22 +11,67 @@ What they change, in every family of Transformers:
 
 from __future__ import annotations
 
+import dataclasses
 import math
+from collections.abc import Callable
+from typing import Any
 
 from plume.core.part import replace
 from plume.model.optimizers.adamw import AdamW
 from plume.model.recipe import Recipe, Training
 from plume.model.schedule import Linear
 from plume.nn.positions.learned import Learned
+from plume.nn.stack import Transformer
 
 # size: width, depth, heads, vocabulary, peak learning rate
 _SMALL = {"tiny": (128, 2, 2, 8000, 2e-3), "mini": (256, 4, 4, 8000, 1e-3), "small": (512, 4, 8, 16000, 5e-4)}
 
 
-def with_small(published: dict[str, Recipe]) -> dict[str, Recipe]:
-    """The published sizes and the small ones, which change numbers only."""
-    base = next(iter(published.values()))
-    return {size: _shrunk(base, size) for size in _SMALL} | published
+def with_small(base: Recipe, *further: Recipe, small: Callable[[Recipe], Recipe] | None = None) -> dict[str, Recipe]:
+    """The published sizes and the small ones, which change numbers only; `small` says what else a family changes in them."""
+    made = [_shrunk(base, size) for size in _SMALL]
+    recipes = [*(made if small is None else map(small, made)), base, *further]
+    return {recipe.size: recipe for recipe in recipes}
+
+
+def sized(base: Recipe, size: str, *, width: int, depth: int, heads: int, **changes: Any) -> Recipe:
+    """A published size of a Transformer: the base at another width, with changes of the network's fields or the recipe's.
+
+    The feed-forward is four times as wide, unless that is said; token vectors have the same width and dropout, unless the base's are narrow.
+
+    >>> from plume.recipes.bert import BERT
+    >>> sized(BERT, "large", width=1024, depth=24, heads=16).transformer.feed_forward
+    4096
+    """
+    names = {field.name for field in dataclasses.fields(Transformer)} & changes.keys()
+    network: dict[str, Any] = {"feed_forward": 4 * width} | {name: changes.pop(name) for name in names}
+    embedding = base.embedding if base.embedding.width != base.transformer.width else replace(base.embedding, width=width)
+    embedding = replace(embedding, dropout=network.get("dropout", embedding.dropout))
+    made = replace(base.transformer, width=width, depth=depth, heads=heads, **network)
+    return replace(base, size=size, **({"embedding": embedding, "network": made} | changes))
+
+
+def sized_recurrent(base: Recipe, size: str, *, width: int, embedding: int, vocabulary: int) -> Recipe:
+    """A size of a recurrent family. What comes out of its network is as wide as the token vectors, where it is so in the base."""
+    linked = {name: embedding for name in ("output", "projection") if getattr(base.network, name) == base.embedding.width}
+    return replace(
+        base,
+        size=size,
+        tokenizer=replace(base.tokenizer, vocabulary=vocabulary),
+        embedding=replace(base.embedding, width=embedding),
+        network=replace(base.network, width=width, **linked),
+    )
+
+
+def with_small_recurrent(
+    base: Recipe, figures: dict[str, tuple[int, int, int]], *further: Recipe, small: Callable[[Recipe], Recipe]
+) -> dict[str, Recipe]:
+    """The published sizes and small ones: by size the width, the token vectors' and the vocabulary; `small` says what else is changed."""
+    made = [
+        small(sized_recurrent(base, size, width=width, embedding=embedding, vocabulary=vocabulary))
+        for size, (width, embedding, vocabulary) in figures.items()
+    ]
+    return {recipe.size: recipe for recipe in (*made, base, *further)}
 
 
 def _by_adamw(training: Training) -> Training:

@@ -17,22 +17,22 @@ from __future__ import annotations
 
 from plume.core.part import replace
 from plume.data.layouts.layout import PairLabel, SentencePairs
-from plume.heads.sentence_classification import SentenceClassification
 from plume.heads.token_prediction import TokenPrediction
-from plume.model.bridge import Bridge, Config
-from plume.model.keymap import KeyMap, Rename
+from plume.model.config_map import Told, constants
+from plume.model.keymap import Rename, block_names
 from plume.model.optimizers.lamb import LAMB
-from plume.model.recipe import Recipe, Training
 from plume.model.schedule import Linear
 from plume.nn.activation import Activation
 from plume.nn.stack import Sharing
 from plume.noise.select import NGrams
 from plume.objectives.masked_lm import masked_lm
 from plume.objectives.sentence_order import sentence_order
-from plume.recipes._sizes import with_small
-from plume.recipes.bert import BERT, body_config, body_from_config, pooled_heads
+from plume.recipes._bert_like import BODY, TokenHead, bert_bridge, body_config, pooled_heads, pretraining
+from plume.recipes._sizes import sized, with_small
+from plume.recipes.bert import BERT
 from plume.text.tokenizers import Unigram
 
+_HEAD = TokenPrediction(activation=Activation.GELU_TANH)
 ALBERT = replace(
     BERT,
     name="albert",
@@ -44,78 +44,31 @@ ALBERT = replace(
     network=replace(BERT.transformer, activation=Activation.GELU_TANH, dropout=0.0, attention_dropout=0.0),
     sharing=Sharing.ALL,
     layout=SentencePairs(label=PairLabel.SWAPPED),
-    objectives=(
-        masked_lm(select=NGrams(longest=3), head=TokenPrediction(activation=Activation.GELU_TANH), duplicates=40),
-        sentence_order(),
-    ),
-    training=Training(length=512, batch=4096, peak=1.76e-3, schedule=Linear(warmup=0.025), optimizer=LAMB()),
+    objectives=(masked_lm(select=NGrams(longest=3), head=_HEAD, duplicates=40), sentence_order()),
+    training=replace(BERT.training, batch=4096, peak=1.76e-3, schedule=Linear(warmup=0.025), optimizer=LAMB()),
 )
-
-
-def _sized(size: str, *, width: int, depth: int, heads: int) -> Recipe:
-    return replace(ALBERT, size=size, network=replace(ALBERT.transformer, width=width, depth=depth, heads=heads, feed_forward=4 * width))
-
 
 SIZES = with_small(
-    {
-        "base": ALBERT,
-        "large": _sized("large", width=1024, depth=24, heads=16),
-        "xlarge": _sized("xlarge", width=2048, depth=24, heads=16),
-        "xxlarge": _sized("xxlarge", width=4096, depth=12, heads=64),
-    }
+    ALBERT,
+    sized(ALBERT, "large", width=1024, depth=24, heads=16),
+    sized(ALBERT, "xlarge", width=2048, depth=24, heads=16),
+    sized(ALBERT, "xxlarge", width=4096, depth=12, heads=64),
 )
+PARENT = "bert"
 
-_BLOCK = "albert.encoder.albert_layer_groups.*.albert_layers.0"
-
-
-def _to_config(recipe: Recipe) -> Config:
-    return body_config(recipe) | {
-        "embedding_size": recipe.embedding.width,
-        "max_position_embeddings": recipe.positions.longest,
-        "num_hidden_groups": 1,
-        "inner_group_num": 1,
-        "classifier_dropout_prob": max(
-            (o.head.dropout for o in recipe.objectives if isinstance(o.head, SentenceClassification)), default=0.1
-        ),
-    }
-
-
-def _from_config(config: Config) -> Recipe:
-    return body_from_config(ALBERT, {"embedding_size": 128, "hidden_act": "gelu_new"} | config)
-
-
-HF = Bridge(
-    model_type="albert",
-    architectures={"AlbertForPreTraining": ("masked_lm", "sentence_order"), "AlbertForMaskedLM": ("masked_lm",), "AlbertModel": ()},
-    prefix="albert.",
-    keys=KeyMap(
-        rules=(
-            Rename("embedding.token", "albert.embeddings.word_embeddings"),
-            Rename("embedding.position.table", "albert.embeddings.position_embeddings"),
-            Rename("embedding.segment", "albert.embeddings.token_type_embeddings"),
-            Rename("embedding.norm", "albert.embeddings.LayerNorm"),
-            Rename("stack.project", "albert.encoder.embedding_hidden_mapping_in"),
-            Rename("stack.blocks.*.attention.query", f"{_BLOCK}.attention.query"),
-            Rename("stack.blocks.*.attention.key", f"{_BLOCK}.attention.key"),
-            Rename("stack.blocks.*.attention.value", f"{_BLOCK}.attention.value"),
-            Rename("stack.blocks.*.attention.output", f"{_BLOCK}.attention.dense"),
-            Rename("stack.blocks.*.attention_norm", f"{_BLOCK}.attention.LayerNorm"),
-            Rename("stack.blocks.*.feed_forward.inner", f"{_BLOCK}.ffn"),
-            Rename("stack.blocks.*.feed_forward.output", f"{_BLOCK}.ffn_output"),
-            Rename("stack.blocks.*.feed_forward_norm", f"{_BLOCK}.full_layer_layer_norm"),
-            Rename("pooler.dense", "albert.pooler"),
-            Rename("heads.masked_lm.dense", "predictions.dense"),
-            Rename("heads.masked_lm.norm", "predictions.LayerNorm"),
-            Rename("heads.masked_lm", "predictions"),
-            Rename("heads.sentence_order.output", "sop_classifier.classifier"),
-        ),
-        copies=(
-            ("predictions.decoder.weight", "albert.embeddings.word_embeddings.weight"),
-            ("predictions.decoder.bias", "predictions.bias"),
-        ),
-        ignored=("albert.embeddings.position_ids",),
-    ),
-    to_config=_to_config,
-    from_config=_from_config,
+_ONE_BLOCK = block_names(
+    "encoder.albert_layer_groups.*.albert_layers.0.",
+    attention=("attention.query", "attention.key", "attention.value", "attention.dense"),
+    feed_forward=("ffn", "ffn_output"),
+    norms=("attention.LayerNorm", "full_layer_layer_norm"),
+)
+_DROPOUT = Told("classifier_dropout_prob", "objectives.sentence_order.head.dropout", missing=0.1)
+HF = bert_bridge(
+    "Albert",
+    TokenHead("predictions"),
+    Rename("heads.sentence_order.output", "sop_classifier.classifier"),
+    body=BODY | _ONE_BLOCK | {"stack.project": "encoder.embedding_hidden_mapping_in", "pooler.dense": "pooler"},
+    classes=pretraining("sentence_order"),
+    config=body_config(ALBERT, *constants(num_hidden_groups=1, inner_group_num=1), _DROPOUT, embedding_size=128, hidden_act="gelu_new"),
     tasks=pooled_heads("Albert", dropout="classifier_dropout_prob"),
 )

@@ -26,8 +26,9 @@ from plume.nn.activation import Activation
 from plume.nn.embedding import Embedding
 from plume.nn.positions.learned import Learned
 from plume.objectives.denoising import denoising
-from plume.recipes._sizes import with_small
-from plume.recipes.transformer import TRANSFORMER, body_config, body_from_config, body_keys
+from plume.recipes._bart_like import body_config, body_keys
+from plume.recipes._sizes import sized, with_small
+from plume.recipes.transformer import TRANSFORMER
 from plume.text.format import ROBERTA as ROBERTA_FORMAT
 from plume.text.tokenizers import ByteLevelBPE
 
@@ -48,18 +49,9 @@ BART = replace(
     training=Training(length=512, batch=256, peak=6e-4, schedule=Linear(warmup=0.048), beta2=0.98, clip=0.0),
 )
 
-SIZES = with_small(
-    {
-        "base": BART,
-        "large": replace(
-            BART,
-            size="large",
-            embedding=replace(BART.embedding, width=1024),
-            network=replace(BART.transformer, width=1024, depth=12, heads=16, feed_forward=4096),
-            training=replace(BART.training, batch=8000, peak=4e-4, schedule=Linear(warmup=0.06)),
-        ),
-    }
-)
+_LARGE = replace(BART.training, batch=8000, peak=4e-4, schedule=Linear(warmup=0.06))
+SIZES = with_small(BART, sized(BART, "large", width=1024, depth=12, heads=16, training=_LARGE))
+PARENT = "transformer"
 
 HF = Bridge(
     model_type="bart",
@@ -69,8 +61,7 @@ HF = Bridge(
         Rename("embedding.position.table", "model.encoder.embed_positions"),
         Rename("decoder_embedding.position.table", "model.decoder.embed_positions"),
     ),
-    to_config=body_config,
-    from_config=lambda config: body_from_config(BART, config),
+    config=body_config(BART),
     # Both read the decoder, which reads the text once more (§3.1, §3.2); transformers has no class that labels BART's tokens.
     tasks=(
         text_head("BartForSequenceClassification", **own_layer("classification_head")),

@@ -32,4 +32,5 @@ BERT_WWM = replace(
     objectives=(masked_lm(select=WholeWords(), duplicates=5), next_sentence()),
 )
 
-SIZES = with_small({"base": BERT_WWM})
+SIZES = with_small(BERT_WWM)
+PARENT = "bert"

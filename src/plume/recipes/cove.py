@@ -24,6 +24,7 @@ from plume.nn.embedding import Embedding
 from plume.nn.positions.scheme import NoPositions
 from plume.nn.recurrent import Recurrent
 from plume.objectives.translation import translation
+from plume.recipes._sizes import with_small_recurrent
 from plume.recipes.transformer import TRANSFORMER
 from plume.text.word_level import WordLevel
 
@@ -45,21 +46,14 @@ COVE = Recipe(
 )
 
 
-def _sized(size: str, *, width: int, vocabulary: int) -> Recipe:
+def _small(recipe: Recipe) -> Recipe:
     return replace(
-        COVE,
-        size=size,
-        tokenizer=replace(COVE.tokenizer, vocabulary=vocabulary),
-        embedding=replace(COVE.embedding, width=width, dropout=0.0),
-        network=replace(COVE.network, width=width, dropout=0.0, output_dropout=0.0),
+        recipe,
+        embedding=replace(recipe.embedding, dropout=0.0),
+        network=replace(recipe.network, dropout=0.0, output_dropout=0.0),
         assembly=AttentionalDecoder(dropout=0.0),
-        training=replace(COVE.training, peak=3e-3, schedule=Linear(warmup=0.1)),
+        training=replace(recipe.training, peak=3e-3, schedule=Linear(warmup=0.1)),
     )
 
 
-SIZES = {
-    "tiny": _sized("tiny", width=64, vocabulary=8_000),
-    "mini": _sized("mini", width=128, vocabulary=8_000),
-    "small": _sized("small", width=256, vocabulary=16_000),
-    "base": COVE,
-}
+SIZES = with_small_recurrent(COVE, {"tiny": (64, 64, 8_000), "mini": (128, 128, 8_000), "small": (256, 256, 16_000)}, small=_small)

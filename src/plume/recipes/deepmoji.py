@@ -30,6 +30,7 @@ from plume.nn.positions.scheme import NoPositions
 from plume.nn.recurrent import Recurrent
 from plume.nn.recurrent_layer import Start
 from plume.objectives.emoji_prediction import emoji_prediction
+from plume.recipes._sizes import with_small_recurrent
 from plume.text.format import Format
 from plume.text.word_level import WordLevel
 
@@ -54,21 +55,17 @@ DEEPMOJI = Recipe(
 )
 
 
-def _sized(size: str, *, width: int, embedding: int, vocabulary: int, peak: float) -> Recipe:
+_PEAK = {"tiny": 5e-3, "mini": 3e-3, "small": 2e-3}
+
+
+def _small(recipe: Recipe) -> Recipe:
     return replace(
-        DEEPMOJI,
-        size=size,
-        tokenizer=replace(DEEPMOJI.tokenizer, vocabulary=vocabulary, least=2),
-        embedding=replace(DEEPMOJI.embedding, width=embedding, dropout=0.7),
-        network=replace(DEEPMOJI.network, width=width),
+        recipe,
+        tokenizer=replace(recipe.tokenizer, least=2),
+        embedding=replace(recipe.embedding, dropout=0.7),
         objectives=(replace(emoji_prediction(dropout=0.5), layout=None),),
-        training=replace(DEEPMOJI.training, batch=32, peak=peak, schedule=Linear(warmup=0.1)),
+        training=replace(recipe.training, batch=32, peak=_PEAK[recipe.size], schedule=Linear(warmup=0.1)),
     )
 
 
-SIZES = {
-    "tiny": _sized("tiny", width=64, embedding=64, vocabulary=10_000, peak=5e-3),
-    "mini": _sized("mini", width=128, embedding=128, vocabulary=20_000, peak=3e-3),
-    "small": _sized("small", width=256, embedding=256, vocabulary=30_000, peak=2e-3),
-    "base": DEEPMOJI,
-}
+SIZES = with_small_recurrent(DEEPMOJI, {"tiny": (64, 64, 10_000), "mini": (128, 128, 20_000), "small": (256, 256, 30_000)}, small=_small)

@@ -12,22 +12,24 @@ Differs from the paper:
 
 from __future__ import annotations
 
+from dataclasses import replace as with_fields
+
 from plume.core.part import replace
 from plume.data.layouts.layout import FullSentences
 from plume.heads.sentence_classification import SentenceClassification
 from plume.model.assembly import GeneratorDiscriminator
-from plume.model.bridge import Bridge, Config
-from plume.model.keymap import KeyMap, Rename, prefixed
+from plume.model.keymap import Rename
 from plume.model.recipe import Recipe, Training
 from plume.model.schedule import Linear
-from plume.model.task_head import choice_head, own_layer, span_head, text_head, token_head
+from plume.model.task_head import choice_head, own_layer, span_head, summary, text_head, token_head
 from plume.nn.activation import Activation
 from plume.noise.corrupt import Mask
 from plume.noise.select import Tokens
 from plume.objectives.masked_lm import masked_lm
 from plume.objectives.replaced_token_detection import replaced_token_detection
-from plume.recipes._sizes import with_small
-from plume.recipes.bert import BERT, BODY, body_config, body_from_config
+from plume.recipes._bert_like import BODY, TokenHead, bert_bridge, body_config
+from plume.recipes._sizes import sized, with_small
+from plume.recipes.bert import BERT
 
 # The generator's masked positions are drawn with replacement; 85% show [MASK], 15% stay, none is random (pretrain_helpers.py).
 ELECTRA = replace(
@@ -44,93 +46,57 @@ ELECTRA = replace(
 )
 
 # The paper's own small model; narrow embeddings, as in ALBERT. plume's miniature of that name is smaller, so this one is small-paper.
-_SMALL = replace(
+_SMALL = sized(
     ELECTRA,
-    size="small-paper",
+    "small-paper",
+    width=256,
+    depth=12,
+    heads=4,
     assembly=GeneratorDiscriminator(fraction=1 / 4),
     embedding=replace(ELECTRA.embedding, width=128),
-    network=replace(ELECTRA.transformer, width=256, depth=12, heads=4, feed_forward=1024),
     training=replace(ELECTRA.training, length=128, batch=128, peak=5e-4, schedule=Linear(warmup=0.01)),
 )
-
-_LARGE = replace(
+_LARGE = sized(
     ELECTRA,
-    size="large",
+    "large",
+    width=1024,
+    depth=24,
+    heads=16,
     assembly=GeneratorDiscriminator(fraction=1 / 4),
-    embedding=replace(ELECTRA.embedding, width=1024),
-    network=replace(ELECTRA.transformer, width=1024, depth=24, heads=16, feed_forward=4096),
     objectives=(masked_lm(select=Tokens(rate=0.25, replacement=True), corrupt=Mask(mask=0.85, random=0.0)), replaced_token_detection()),
     training=replace(ELECTRA.training, batch=2048),
 )
-
-_PUBLISHED = {"base": ELECTRA, "small-paper": _SMALL, "large": _LARGE}
 # Small models get the generator of the paper's small one.
-SIZES = {
-    size: recipe if size in _PUBLISHED else replace(recipe, assembly=_SMALL.assembly) for size, recipe in with_small(_PUBLISHED).items()
-}
+SIZES = with_small(ELECTRA, _SMALL, _LARGE, small=lambda recipe: replace(recipe, assembly=_SMALL.assembly))
+PARENT = "bert"
 
 
-def _to_config(recipe: Recipe) -> Config:
-    return body_config(recipe) | {"embedding_size": recipe.embedding.width, "max_position_embeddings": recipe.positions.longest}
-
-
-def _generator_config(recipe: Recipe) -> Config:
+def _generator(recipe: Recipe) -> Recipe:
     assert isinstance(recipe.assembly, GeneratorDiscriminator)
-    return _to_config(replace(recipe, network=recipe.assembly.generator(recipe.transformer)))
+    return replace(recipe, network=recipe.assembly.generator(recipe.transformer))
 
 
-def _from_config(config: Config) -> Recipe:
-    return body_from_config(
-        ELECTRA, {"embedding_size": 128, "hidden_size": 256, "num_attention_heads": 4, "intermediate_size": 1024} | config
-    )
-
-
-_IGNORED = ("electra.embeddings.position_ids",)
-
-# The generator's folder: the same body names, filled from `generator.*` and the shared embedding.
-_GENERATOR = Bridge(
-    model_type="electra",
-    architectures={"ElectraForMaskedLM": ("masked_lm",), "ElectraModel": ()},
-    prefix="electra.",
-    keys=KeyMap(
-        rules=(
-            *prefixed([(ours.replace("stack.", "generator.", 1), theirs) for ours, theirs in BODY], "electra."),
-            Rename("heads.masked_lm.dense", "generator_predictions.dense"),
-            Rename("heads.masked_lm.norm", "generator_predictions.LayerNorm"),
-            Rename("heads.masked_lm", "generator_lm_head"),
-        ),
-        copies=(("generator_lm_head.weight", "electra.embeddings.word_embeddings.weight"),),
-        ignored=_IGNORED,
-    ),
-    to_config=_generator_config,
-    from_config=_from_config,
+_CONFIG = body_config(ELECTRA, embedding_size=128, hidden_size=256, num_attention_heads=4, intermediate_size=1024)
+# The generator's folder: the same names, filled from `generator.*` and the shared embedding.
+_SECOND = bert_bridge(
+    "Electra",
+    TokenHead("generator_lm_head", transform="generator_predictions", decoder=None),
+    body={ours.replace("stack.", "generator.", 1): theirs for ours, theirs in BODY.items()},
+    classes={"ForMaskedLM": ("masked_lm",)},
+    config=with_fields(_CONFIG, describes=_generator),
 )
-
-HF = Bridge(
-    model_type="electra",
-    architectures={"ElectraForPreTraining": ("replaced_token_detection",), "ElectraModel": ()},
-    prefix="electra.",
-    keys=KeyMap(
-        rules=(
-            *prefixed(BODY, "electra."),
-            Rename("heads.replaced_token_detection.dense", "discriminator_predictions.dense"),
-            Rename("heads.replaced_token_detection.output", "discriminator_predictions.dense_prediction"),
-        ),
-        ignored=_IGNORED,
-    ),
-    to_config=_to_config,
-    from_config=_from_config,
-    second=_GENERATOR,
+HF = bert_bridge(
+    "Electra",
+    None,
+    Rename("heads.replaced_token_detection.dense", "discriminator_predictions.dense"),
+    Rename("heads.replaced_token_detection.output", "discriminator_predictions.dense_prediction"),
+    classes={"ForPreTraining": ("replaced_token_detection",)},
+    config=_CONFIG,
+    second=_SECOND,
     tasks=(
         text_head("ElectraForSequenceClassification", **own_layer("classifier", hidden=Activation.GELU)),
         token_head("ElectraForTokenClassification"),
         span_head("ElectraForQuestionAnswering"),
-        choice_head(
-            "ElectraForMultipleChoice",
-            dense="sequence_summary.summary",
-            hidden=Activation.GELU,
-            dropout=("summary_first_dropout", "summary_last_dropout"),
-            config={"summary_type": "first", "summary_use_proj": True, "summary_activation": "gelu"},
-        ),
+        choice_head("ElectraForMultipleChoice", **summary("first", hidden=Activation.GELU)),
     ),
 )

@@ -29,12 +29,9 @@ from plume.nn.positions.scheme import NoPositions
 from plume.nn.recurrent import Recurrent
 from plume.nn.recurrent_layer import Start
 from plume.objectives.bidirectional_lm import bidirectional_lm
+from plume.recipes._sizes import sized_recurrent, with_small_recurrent
 from plume.text.format import Format
 from plume.text.word_level import WordLevel
-
-WORDS = Format(
-    pad="<pad>", unknown="<unk>", begin=None, separator="<S>", mask=None, single=("<S>", "A", "<S>"), pair=("<S>", "A", "<S>", "B", "<S>")
-)
 
 # bilm-tf: bin/train_elmo.py and bilm/training.py. Their batch is 128 rows on each of three processors, for each direction.
 ELMO = Recipe(
@@ -43,7 +40,15 @@ ELMO = Recipe(
     title="two recurrent language models over characters, one a direction; frozen features",
     paper="arXiv:1802.05365",
     tokenizer=WordLevel(vocabulary=793_471),
-    format=WORDS,
+    format=Format(
+        pad="<pad>",
+        unknown="<unk>",
+        begin=None,
+        separator="<S>",
+        mask=None,
+        single=("<S>", "A", "<S>"),
+        pair=("<S>", "A", "<S>", "B", "<S>"),
+    ),
     embedding=CharacterEmbedding(width=512, norm=False, dropout=0.1),
     positions=NoPositions(),
     network=Recurrent(
@@ -65,27 +70,22 @@ ELMO = Recipe(
 )
 
 
-def _sized(size: str, *, width: int, projection: int, vocabulary: int, characters: CharacterCNN, dropout: float = 0.1) -> Recipe:
-    small = dropout == 0.0
+def _small(recipe: Recipe) -> Recipe:
     return replace(
-        ELMO,
-        size=size,
-        tokenizer=replace(ELMO.tokenizer, vocabulary=vocabulary),
-        embedding=replace(ELMO.embedding, width=projection, characters=characters, dropout=dropout),
-        network=replace(ELMO.network, width=width, projection=projection, dropout=dropout, output_dropout=dropout),
-        objectives=(bidirectional_lm(head=SampledSoftmax(samples=1024)),) if small else ELMO.objectives,
-        training=replace(ELMO.training, batch=64, peak=3e-3) if small else ELMO.training,
+        recipe,
+        embedding=replace(recipe.embedding, characters=CharacterCNN(filters=SMALL, longest=24), dropout=0.0),
+        network=replace(recipe.network, dropout=0.0, output_dropout=0.0),
+        objectives=(bidirectional_lm(head=SampledSoftmax(samples=1024)),),
+        training=replace(recipe.training, batch=64, peak=3e-3),
     )
 
 
-_CHARACTERS = CharacterCNN(highways=1)
-_SPELLED = CharacterCNN(filters=SMALL, longest=24)
-# small-paper and medium are those that the authors published beside the original.
-SIZES = {
-    "tiny": _sized("tiny", width=256, projection=128, vocabulary=10_000, characters=_SPELLED, dropout=0.0),
-    "mini": _sized("mini", width=512, projection=256, vocabulary=20_000, characters=_SPELLED, dropout=0.0),
-    "small": _sized("small", width=1024, projection=256, vocabulary=30_000, characters=_SPELLED, dropout=0.0),
-    "base": ELMO,
-    "small-paper": _sized("small-paper", width=1024, projection=128, vocabulary=793_471, characters=_CHARACTERS),
-    "medium": _sized("medium", width=2048, projection=256, vocabulary=793_471, characters=_CHARACTERS),
-}
+# Two that the authors published beside the original.
+_ONE_HIGHWAY = replace(ELMO, embedding=replace(ELMO.embedding, characters=CharacterCNN(highways=1)))
+SIZES = with_small_recurrent(
+    ELMO,
+    {"tiny": (256, 128, 10_000), "mini": (512, 256, 20_000), "small": (1024, 256, 30_000)},
+    sized_recurrent(_ONE_HIGHWAY, "small-paper", width=1024, embedding=128, vocabulary=793_471),
+    sized_recurrent(_ONE_HIGHWAY, "medium", width=2048, embedding=256, vocabulary=793_471),
+    small=_small,
+)

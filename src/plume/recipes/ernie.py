@@ -18,13 +18,10 @@ Differs from the paper:
 
 from __future__ import annotations
 
-from dataclasses import replace as with_fields
-
 from plume.core.part import replace
 from plume.heads.token_prediction import TokenPrediction
-from plume.model.bridge import Config
-from plume.model.keymap import KeyMap, Rename, prefixed
-from plume.model.recipe import Recipe, Training
+from plume.model.config_map import Constant
+from plume.model.recipe import Training
 from plume.model.schedule import Linear
 from plume.nn.activation import Activation
 from plume.nn.positions.learned import Learned
@@ -32,9 +29,9 @@ from plume.objectives.entity_masking import entity_masking
 from plume.objectives.masked_lm import masked_lm
 from plume.objectives.next_sentence import next_sentence
 from plume.objectives.phrase_masking import phrase_masking
+from plume.recipes._bert_like import PRETRAINING_HEADS, bert_bridge, body_config, pooled_heads, pretraining
 from plume.recipes._sizes import with_small
-from plume.recipes.bert import BERT, BODY, body_config, body_from_config, pooled_heads
-from plume.recipes.bert import HF as BERT_HF
+from plume.recipes.bert import BERT
 from plume.text.tokenizers import WordPiece
 
 _HEAD = TokenPrediction(activation=Activation.RELU)
@@ -57,28 +54,14 @@ ERNIE = replace(
     training=Training(length=512, batch=256, peak=1e-4, schedule=Linear(warmup=0.01)),
 )
 
-SIZES = with_small({"base": ERNIE})
-
-
-def _to_config(recipe: Recipe) -> Config:
-    return body_config(recipe) | {"max_position_embeddings": recipe.positions.longest, "use_task_id": False}
-
+SIZES = with_small(ERNIE)
+PARENT = "bert"
 
 # The names of transformers' Ernie classes are BERT's under another prefix.
-HF = with_fields(
-    BERT_HF,
-    model_type="ernie",
-    architectures={"ErnieForPreTraining": ("masked_lm", "next_sentence"), "ErnieForMaskedLM": ("masked_lm",), "ErnieModel": ()},
-    prefix="ernie.",
-    keys=KeyMap(
-        rules=(
-            *prefixed(BODY, "ernie."),
-            *(rule for rule in BERT_HF.keys.rules if isinstance(rule, Rename) and rule.theirs.startswith("cls.")),
-        ),
-        copies=tuple((copy, original.replace("bert.", "ernie.", 1)) for copy, original in BERT_HF.keys.copies),
-        ignored=("ernie.embeddings.position_ids",),
-    ),
-    to_config=_to_config,
-    from_config=lambda config: body_from_config(ERNIE, {"hidden_act": "gelu"} | config),
+HF = bert_bridge(
+    "Ernie",
+    *PRETRAINING_HEADS,
+    classes=pretraining("next_sentence"),
+    config=body_config(ERNIE, Constant("use_task_id", False)),
     tasks=pooled_heads("Ernie"),
 )

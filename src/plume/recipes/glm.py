@@ -21,40 +21,27 @@ from plume.core.part import replace
 from plume.data.layouts.layout import FullSentences
 from plume.model.recipe import Recipe, Training
 from plume.model.schedule import Cosine
-from plume.nn.activation import Activation
-from plume.nn.block import Norm
 from plume.nn.embedding import Embedding
 from plume.nn.positions.two_dimensional import TwoDimensional
-from plume.nn.stack import Transformer
 from plume.objectives.blank_infilling import blank_infilling
 from plume.objectives.document_infilling import document_infilling
 from plume.objectives.sentence_infilling import sentence_infilling
-from plume.recipes._sizes import with_small
+from plume.recipes._sizes import sized, with_small
+from plume.recipes.gpt2 import GPT2
 from plume.text.format import BERT as BERT_FORMAT
 from plume.text.tokenizers import ByteLevelBPE, WordPiece
 
-FORMAT = replace(BERT_FORMAT, start="<|startofpiece|>", end="<|endofpiece|>", segments=())
-
-# The body is Megatron's (THUDM/GLM, model/modeling_glm.py): norms first, tanh GELU, tied output without bias.
+# The body is Megatron's, which is GPT-2's (THUDM/GLM, model/modeling_glm.py): norms first, tanh GELU, tied output without bias.
 GLM = Recipe(
     name="glm",
     size="base",
     title="writes cut-out spans behind the text: one network that reads both ways, fills blanks of any length, and writes",
     paper="arXiv:2103.10360",
     tokenizer=WordPiece(vocabulary=30522),
-    format=FORMAT,
+    format=replace(BERT_FORMAT, start="<|startofpiece|>", end="<|endofpiece|>", segments=()),
     embedding=Embedding(width=768, norm=False),
     positions=TwoDimensional(longest=512),
-    network=Transformer(
-        width=768,
-        depth=12,
-        heads=12,
-        feed_forward=3072,
-        norm=Norm.PRE,
-        activation=Activation.GELU_TANH,
-        epsilon=1e-5,
-        residual_scaling=True,
-    ),
+    network=GPT2.transformer,
     layout=FullSentences(),
     objectives=(
         blank_infilling(weight=0.5),
@@ -65,22 +52,17 @@ GLM = Recipe(
     training=Training(length=512, batch=1024, peak=4e-4, schedule=Cosine(warmup=0.04), beta2=0.98, decay=0.1),
 )
 
-
-def _sized(size: str, *, width: int, depth: int, heads: int, peak: float, longest: int = 512) -> Recipe:
-    return replace(
-        GLM,
-        size=size,
-        embedding=replace(GLM.embedding, width=width),
-        positions=TwoDimensional(longest=longest),
-        network=replace(GLM.transformer, width=width, depth=depth, heads=heads, feed_forward=4 * width),
-        training=replace(GLM.training, peak=peak, length=longest),
-    )
-
-
 SIZES = with_small(
-    {
-        "base": GLM,
-        "large": _sized("large", width=1024, depth=24, heads=16, peak=2e-4),
-        "10b": replace(_sized("10b", width=4096, depth=48, heads=64, peak=1e-4, longest=1024), tokenizer=ByteLevelBPE(vocabulary=50257)),
-    }
+    GLM,
+    sized(GLM, "large", width=1024, depth=24, heads=16, training=replace(GLM.training, peak=2e-4)),
+    sized(
+        GLM,
+        "10b",
+        width=4096,
+        depth=48,
+        heads=64,
+        tokenizer=ByteLevelBPE(vocabulary=50257),
+        positions=TwoDimensional(longest=1024),
+        training=replace(GLM.training, peak=1e-4, length=1024),
+    ),
 )

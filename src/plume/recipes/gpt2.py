@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from plume.core.part import replace
 from plume.model.bridge import Bridge
+from plume.model.config_map import Constant, Entry
 from plume.model.keymap import KeyMap, Rename
-from plume.model.recipe import Recipe
 from plume.model.task_head import span_head, text_head, token_head
 from plume.nn.block import Norm
 from plume.nn.positions.learned import Learned
-from plume.recipes._sizes import with_small
-from plume.recipes.gpt import GPT, decoder_config, decoder_from_config, decoder_rules
+from plume.recipes._gpt_like import decoder_config, decoder_keys
+from plume.recipes._sizes import sized, with_small
+from plume.recipes.gpt import GPT
 from plume.text.format import GPT as GPT_FORMAT
 from plume.text.tokenizers import ByteLevelBPE
 
@@ -33,36 +34,30 @@ GPT2 = replace(
     training=replace(GPT.training, length=1024, batch=512),
 )
 
-
-def _sized(size: str, *, width: int, depth: int, heads: int) -> Recipe:
-    return replace(
-        GPT2,
-        size=size,
-        embedding=replace(GPT2.embedding, width=width),
-        network=replace(GPT2.transformer, width=width, depth=depth, heads=heads, feed_forward=4 * width),
-    )
-
-
 SIZES = with_small(
-    {
-        "base": GPT2,
-        "medium": _sized("medium", width=1024, depth=24, heads=16),
-        "large": _sized("large", width=1280, depth=36, heads=20),
-        "xl": _sized("xl", width=1600, depth=48, heads=25),
-    }
+    GPT2,
+    sized(GPT2, "medium", width=1024, depth=24, heads=16),
+    sized(GPT2, "large", width=1280, depth=36, heads=20),
+    sized(GPT2, "xl", width=1600, depth=48, heads=25),
 )
+PARENT = "gpt"
 
 HF = Bridge(
     model_type="gpt2",
     architectures={"GPT2LMHeadModel": ("causal_lm",), "GPT2Model": ()},
     prefix="transformer.",
     keys=KeyMap(
-        rules=(*decoder_rules(token="wte", position="wpe"), Rename("stack.final_norm", "transformer.ln_f")),
+        rules=(*decoder_keys(token="wte", position="wpe"), Rename("stack.final_norm", "transformer.ln_f")),
         copies=(("lm_head.weight", "transformer.wte.weight"),),
         ignored=("transformer.h.*.attn", "transformer.h.*.attn.masked_bias"),
     ),
-    to_config=lambda recipe: decoder_config(recipe) | {"activation_function": "gelu_new", "n_inner": recipe.transformer.feed_forward},
-    from_config=lambda config: decoder_from_config(GPT2, config),
+    config=decoder_config(
+        GPT2,
+        Entry("attn_pdrop", "network.attention_dropout"),
+        Entry("n_inner", "network.feed_forward", read=lambda inner, look: inner or 4 * look("network.width")),
+        Constant("activation_function", "gelu_new"),
+        n_inner=None,
+    ),
     tasks=(
         text_head("GPT2ForSequenceClassification", output="score", bias=False, dropout=()),
         token_head("GPT2ForTokenClassification"),

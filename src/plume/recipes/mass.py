@@ -27,7 +27,6 @@ from plume.nn.positions.learned import Learned
 from plume.objectives.masked_seq2seq import masked_seq2seq
 from plume.recipes._sizes import with_small
 from plume.recipes.transformer import TRANSFORMER
-from plume.text.format import Format
 from plume.text.tokenizers import BPE
 
 # After MASS-unsupNMT, which is built on XLM: learned positions, a norm behind the embeddings, GELU, an output bias.
@@ -37,15 +36,7 @@ MASS = replace(
     title="encoder–decoder that writes one masked half of the text from the other",
     paper="arXiv:1905.02450",
     tokenizer=BPE(vocabulary=60000, lowercase=False),
-    format=Format(
-        pad="<pad>",
-        unknown="<unk>",
-        begin=None,
-        separator="</s>",
-        mask="<mask>",
-        single=("</s>", "A", "</s>"),
-        pair=("</s>", "A", "</s>", "B", "</s>"),
-    ),
+    format=replace(TRANSFORMER.format, mask="<mask>", single=("</s>", "A", "</s>"), pair=("</s>", "A", "</s>", "B", "</s>"), segments=()),
     embedding=Embedding(width=1024),
     positions=Learned(longest=512),
     network=replace(
@@ -62,7 +53,5 @@ MASS = replace(
 )
 
 # Sentences are short: so many make about the 3,000 tokens that the authors give a GPU.
-SIZES = {
-    size: recipe if size == "base" else replace(recipe, training=replace(recipe.training, batch=128))
-    for size, recipe in with_small({"base": MASS}).items()
-}
+SIZES = with_small(MASS, small=lambda recipe: replace(recipe, training=replace(recipe.training, batch=128)))
+PARENT = "transformer"

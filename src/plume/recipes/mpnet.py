@@ -13,101 +13,53 @@ Differs from the paper:
 from __future__ import annotations
 
 from plume.core.part import replace
-from plume.data.layouts.layout import FullSentences
-from plume.heads.sentence_classification import SentenceClassification
 from plume.heads.token_prediction import TokenPrediction
 from plume.model.assembly import QueryStart, TwoStreams
-from plume.model.bridge import Bridge, Config
-from plume.model.keymap import KeyMap, Rename, prefixed
-from plume.model.recipe import Recipe, Training
-from plume.model.schedule import Linear
-from plume.model.task_head import choice_head, own_layer, span_head, text_head, token_head
-from plume.nn.activation import Activation
-from plume.nn.positions.learned import Learned
+from plume.model.config_map import Entry
 from plume.nn.positions.t5 import LearnedAndBuckets
 from plume.objectives.masked_permuted_lm import masked_permuted_lm
+from plume.recipes._bert_like import BODY, TokenHead, bert_bridge, body_config, unpooled_heads
 from plume.recipes._sizes import with_small
-from plume.recipes.bert import BERT, BODY, body_config, body_from_config
-from plume.text.format import ROBERTA as ROBERTA_FORMAT
+from plume.recipes.roberta import ROBERTA
 from plume.text.tokenizers import WordPiece
 
-# Rows, optimizer and schedule are RoBERTa's, as §3.1 says; the vocabulary is BERT's with RoBERTa's special tokens.
+# Trained as RoBERTa is (§3.1); the vocabulary is BERT's, with RoBERTa's special tokens.
 MPNET = replace(
-    BERT,
+    ROBERTA,
     name="mpnet",
     title="predicts hidden words in a random order, knowing where the still hidden ones stand",
     paper="arXiv:2004.09297",
     tokenizer=WordPiece(vocabulary=30527),
-    format=replace(ROBERTA_FORMAT, unknown="[UNK]", order=("<s>", "<pad>", "</s>", "[UNK]", "<mask>")),
-    embedding=replace(BERT.embedding, segments=0, epsilon=1e-5),
+    format=replace(ROBERTA.format, unknown="[UNK]", order=("<s>", "<pad>", "</s>", "[UNK]", "<mask>")),
+    embedding=replace(ROBERTA.embedding, segments=0),
     positions=LearnedAndBuckets(longest=512, offset=2, buckets=32, distance=128),
-    network=replace(BERT.transformer, epsilon=1e-5),
-    pooler=False,
     assembly=TwoStreams(query=QueryStart.MASK),
-    layout=FullSentences(),
     objectives=(masked_permuted_lm(head=TokenPrediction(epsilon=1e-5)),),
-    classifier=SentenceClassification(hidden=Activation.TANH),
-    training=Training(length=512, batch=8192, peak=6e-4, schedule=Linear(warmup=0.048), beta2=0.98, clip=0.0),
 )
 
-SIZES = with_small({"base": MPNET})
-
-
-def _to_config(recipe: Recipe) -> Config:
-    assert isinstance(recipe.positions, LearnedAndBuckets)
-    config = body_config(recipe) | {
-        "max_position_embeddings": recipe.positions.longest + recipe.positions.offset,
-        "relative_attention_num_buckets": recipe.positions.buckets,
-    }
-    del config["type_vocab_size"]
-    return config
-
-
-def _from_config(config: Config) -> Recipe:
-    found = body_from_config(replace(MPNET, positions=Learned(longest=512, offset=2)), config)
-    head = TokenPrediction(epsilon=found.transformer.epsilon)
-    assert isinstance(MPNET.positions, LearnedAndBuckets) and found.positions.longest is not None
-    positions = replace(
-        MPNET.positions, longest=found.positions.longest, buckets=config.get("relative_attention_num_buckets", MPNET.positions.buckets)
-    )
-    return replace(found, positions=positions, objectives=(masked_permuted_lm(head=head),))
-
+SIZES = with_small(MPNET)
+PARENT = "roberta"
 
 # BERT's names but for the attention and the positions.
-_OWN = {
-    "embedding.position.table": "encoder.relative_attention_bias",
-    "stack.blocks.*.attention.query": "encoder.layer.*.attention.attn.q",
-    "stack.blocks.*.attention.key": "encoder.layer.*.attention.attn.k",
-    "stack.blocks.*.attention.value": "encoder.layer.*.attention.attn.v",
-    "stack.blocks.*.attention.output": "encoder.layer.*.attention.attn.o",
+_BODY = BODY | {
+    f"stack.blocks.*.attention.{name}": f"encoder.layer.*.attention.attn.{name[0]}" for name in ("query", "key", "value", "output")
+}
+_BODY |= {
     "stack.blocks.*.attention_norm": "encoder.layer.*.attention.LayerNorm",
+    "embedding.position.table": "encoder.relative_attention_bias",
     "embedding.position.absolute.table": "embeddings.position_embeddings",
 }
-_BODY = tuple((dict(BODY) | _OWN).items())
 
-HF = Bridge(
-    model_type="mpnet",
-    architectures={"MPNetForMaskedLM": ("masked_permuted_lm",), "MPNetModel": ()},
-    prefix="mpnet.",
-    keys=KeyMap(
-        rules=(
-            *prefixed(_BODY, "mpnet."),
-            Rename("heads.masked_permuted_lm.dense", "lm_head.dense"),
-            Rename("heads.masked_permuted_lm.norm", "lm_head.layer_norm"),
-            Rename("heads.masked_permuted_lm", "lm_head"),
-        ),
-        copies=(
-            ("lm_head.decoder.weight", "mpnet.embeddings.word_embeddings.weight"),
-            ("lm_head.decoder.bias", "lm_head.bias"),
-        ),
-        ignored=("mpnet.embeddings.position_ids",),
+HF = bert_bridge(
+    "MPNet",
+    TokenHead("lm_head", objective="masked_permuted_lm", norm="layer_norm"),
+    body=_BODY,
+    classes={"ForMaskedLM": ("masked_permuted_lm",)},
+    config=body_config(
+        MPNET,
+        Entry("relative_attention_num_buckets", "positions.buckets"),
+        Entry("layer_norm_eps", "objectives.masked_permuted_lm.head.epsilon", written=False),
+        segments=False,
     ),
-    to_config=_to_config,
-    from_config=_from_config,
-    tasks=(
-        text_head("MPNetForSequenceClassification", dropout=(), **own_layer("classifier")),
-        token_head("MPNetForTokenClassification", dropout=()),
-        span_head("MPNetForQuestionAnswering"),
-        choice_head("MPNetForMultipleChoice", dense="mpnet.pooler.dense", hidden=Activation.TANH, dropout=()),
-    ),
+    tasks=unpooled_heads("MPNet", dropout=()),
 )

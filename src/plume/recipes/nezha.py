@@ -20,7 +20,7 @@ from plume.model.optimizers.lamb import LAMB
 from plume.model.recipe import Training
 from plume.model.schedule import Linear
 from plume.nn.positions.functional import Functional
-from plume.recipes._sizes import with_small
+from plume.recipes._sizes import sized, with_small
 from plume.recipes.bert_wwm import BERT_WWM
 from plume.text.tokenizers import WordPiece
 
@@ -36,15 +36,6 @@ NEZHA = replace(
     training=Training(length=128, batch=14400, peak=1.8e-4, schedule=Linear(warmup=0.01), optimizer=LAMB()),
 )
 
-SIZES = with_small(
-    {
-        "base": NEZHA,
-        "large": replace(
-            NEZHA,
-            size="large",
-            embedding=replace(NEZHA.embedding, width=1024),
-            network=replace(NEZHA.transformer, width=1024, depth=24, heads=16, feed_forward=4096),
-            training=replace(NEZHA.training, batch=5120, peak=1e-4),
-        ),
-    }
-)
+_LARGE = replace(NEZHA.training, batch=5120, peak=1e-4)
+SIZES = with_small(NEZHA, sized(NEZHA, "large", width=1024, depth=24, heads=16, training=_LARGE))
+PARENT = "bert-wwm"

@@ -24,7 +24,7 @@ from plume.model.schedule import Linear
 from plume.nn.positions.learned import Learned
 from plume.objectives.continuation import continuation
 from plume.objectives.masked_lm import masked_lm
-from plume.recipes._sizes import with_small
+from plume.recipes._sizes import sized, with_small
 from plume.recipes.bart import BART
 
 PALM = replace(
@@ -42,16 +42,6 @@ PALM = replace(
     training=Training(length=512, batch=64, peak=1e-4, schedule=Linear(warmup=0.0125)),
 )
 
-SIZES = with_small(
-    {
-        "base": PALM,
-        # The authors' README: 24 layers read and 6 write.
-        "large": replace(
-            PALM,
-            size="large",
-            embedding=replace(PALM.embedding, width=1024),
-            network=replace(PALM.transformer, width=1024, depth=24, heads=16, feed_forward=4096),
-            assembly=EncoderDecoder(depth=6),
-        ),
-    }
-)
+# The authors' README: 24 layers read and 6 write.
+SIZES = with_small(PALM, sized(PALM, "large", width=1024, depth=24, heads=16, assembly=EncoderDecoder(depth=6)))
+PARENT = "bart"

@@ -28,9 +28,9 @@ from plume.nn.block import Norm
 from plume.noise.infilling import OneMask
 from plume.noise.key_sentences import KeySentences
 from plume.objectives.gap_sentences import gap_sentences
-from plume.recipes._sizes import with_small
-from plume.recipes.transformer import FIXED_POSITIONS, TRANSFORMER, body_config, body_from_config, body_keys
-from plume.text.format import Format
+from plume.recipes._bart_like import FIXED_POSITIONS, body_config, body_keys
+from plume.recipes._sizes import sized, with_small
+from plume.recipes.transformer import TRANSFORMER
 from plume.text.tokenizers import Unigram
 
 PEGASUS = replace(
@@ -39,17 +39,7 @@ PEGASUS = replace(
     title="encoder–decoder that writes a text's key sentences from the rest; made for summaries",
     paper="arXiv:1912.08777",
     tokenizer=Unigram(vocabulary=96103),
-    format=Format(
-        pad="<pad>",
-        unknown="<unk>",
-        begin=None,
-        separator="</s>",
-        mask="<mask_1>",
-        single=("A", "</s>"),
-        pair=("A", "</s>", "B", "</s>"),
-        start="<pad>",
-        order=("<pad>", "</s>", "<mask_1>"),
-    ),
+    format=replace(TRANSFORMER.format, mask="<mask_1>", segments=(), start="<pad>", order=("<pad>", "</s>", "<mask_1>")),
     embedding=replace(TRANSFORMER.embedding, width=768),
     network=replace(TRANSFORMER.transformer, width=768, depth=12, heads=12, feed_forward=3072, norm=Norm.PRE, attention_dropout=0.1),
     layout=DocumentSentences(least=2),
@@ -60,26 +50,23 @@ PEGASUS = replace(
     ),
 )
 
-SIZES = with_small(
-    {
-        "base": PEGASUS,
-        # The share of sentences is drawn for each text, their scores are disturbed, and one gap in ten is left as it was (README: mixed, stochastic).
-        "large": replace(
-            PEGASUS,
-            size="large",
-            embedding=replace(PEGASUS.embedding, width=1024),
-            network=replace(PEGASUS.transformer, width=1024, depth=16, heads=16, feed_forward=4096),
-            objectives=(gap_sentences(select=KeySentences(ratio=0.45, lowest=0.15, noise=0.2), corrupt=OneMask(intact=0.1)),),
-            training=replace(PEGASUS.training, batch=8192, schedule=HeldInverseSquareRoot(hold=0.0067)),  # over 1,500,000
-        ),
-    }
+# The share of sentences is drawn for each text, their scores are disturbed, and one gap in ten is left as it was (README: mixed, stochastic).
+_LARGE = sized(
+    PEGASUS,
+    "large",
+    width=1024,
+    depth=16,
+    heads=16,
+    objectives=(gap_sentences(select=KeySentences(ratio=0.45, lowest=0.15, noise=0.2), corrupt=OneMask(intact=0.1)),),
+    training=replace(PEGASUS.training, batch=8192, schedule=HeldInverseSquareRoot(hold=0.0067)),  # over 1,500,000
 )
+SIZES = with_small(PEGASUS, _LARGE)
+PARENT = "transformer"
 
 HF = Bridge(
     model_type="pegasus",
     architectures={"PegasusForConditionalGeneration": ("gap_sentences",), "PegasusModel": ()},
     prefix="model.",
     keys=body_keys(ignored=FIXED_POSITIONS),
-    to_config=body_config,
-    from_config=lambda config: body_from_config(PEGASUS, config),
+    config=body_config(PEGASUS),
 )

@@ -17,17 +17,15 @@ from plume.core.part import replace
 from plume.data.layouts.layout import FullSentences
 from plume.heads.sentence_classification import SentenceClassification
 from plume.heads.token_prediction import TokenPrediction
-from plume.model.bridge import Bridge, Config
-from plume.model.keymap import KeyMap, Rename, prefixed
-from plume.model.recipe import Recipe, Training
+from plume.model.recipe import Training
 from plume.model.schedule import Linear
-from plume.model.task_head import choice_head, own_layer, span_head, text_head, token_head
 from plume.nn.activation import Activation
 from plume.nn.positions.learned import Learned
 from plume.noise.select import Rounding, Tokens
 from plume.objectives.masked_lm import masked_lm
-from plume.recipes._sizes import with_small
-from plume.recipes.bert import BERT, BODY, body_config, body_from_config
+from plume.recipes._bert_like import TokenHead, bert_bridge, body_config, unpooled_heads
+from plume.recipes._sizes import sized, with_small
+from plume.recipes.bert import BERT
 from plume.text.format import ROBERTA as ROBERTA_FORMAT
 from plume.text.tokenizers import ByteLevelBPE
 
@@ -48,48 +46,14 @@ ROBERTA = replace(
     training=Training(length=512, batch=8192, peak=6e-4, schedule=Linear(warmup=0.048), beta2=0.98, clip=0.0),
 )
 
-SIZES = with_small(
-    {
-        "base": ROBERTA,
-        "large": replace(
-            ROBERTA,
-            size="large",
-            embedding=replace(ROBERTA.embedding, width=1024),
-            network=replace(ROBERTA.transformer, width=1024, depth=24, heads=16, feed_forward=4096),
-            training=replace(ROBERTA.training, peak=4e-4, schedule=Linear(warmup=0.06)),
-        ),
-    }
-)
+_LARGE = replace(ROBERTA.training, peak=4e-4, schedule=Linear(warmup=0.06))
+SIZES = with_small(ROBERTA, sized(ROBERTA, "large", width=1024, depth=24, heads=16, training=_LARGE))
+PARENT = "bert"
 
-
-def _to_config(recipe: Recipe) -> Config:
-    assert isinstance(recipe.positions, Learned)
-    return body_config(recipe) | {"max_position_embeddings": recipe.positions.longest + recipe.positions.offset}
-
-
-HF = Bridge(
-    model_type="roberta",
-    architectures={"RobertaForMaskedLM": ("masked_lm",), "RobertaModel": ()},
-    prefix="roberta.",
-    keys=KeyMap(
-        rules=(
-            *prefixed(BODY, "roberta."),
-            Rename("heads.masked_lm.dense", "lm_head.dense"),
-            Rename("heads.masked_lm.norm", "lm_head.layer_norm"),
-            Rename("heads.masked_lm", "lm_head"),
-        ),
-        copies=(
-            ("lm_head.decoder.weight", "roberta.embeddings.word_embeddings.weight"),
-            ("lm_head.decoder.bias", "lm_head.bias"),
-        ),
-        ignored=("roberta.embeddings.position_ids",),
-    ),
-    to_config=_to_config,
-    from_config=lambda config: body_from_config(ROBERTA, config),
-    tasks=(
-        text_head("RobertaForSequenceClassification", **own_layer("classifier")),
-        token_head("RobertaForTokenClassification"),
-        span_head("RobertaForQuestionAnswering"),
-        choice_head("RobertaForMultipleChoice", dense="roberta.pooler.dense", hidden=Activation.TANH, dropout=()),
-    ),
+HF = bert_bridge(
+    "Roberta",
+    TokenHead("lm_head", norm="layer_norm"),
+    classes={"ForMaskedLM": ("masked_lm",)},
+    config=body_config(ROBERTA),
+    tasks=unpooled_heads("Roberta"),
 )

@@ -32,4 +32,5 @@ ROBERTA_WWM = replace(
     objectives=(masked_lm(select=WholeWords(), duplicates=5),),
 )
 
-SIZES = with_small({"base": ROBERTA_WWM})
+SIZES = with_small(ROBERTA_WWM)
+PARENT = "bert-wwm"

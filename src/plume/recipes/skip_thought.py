@@ -29,6 +29,7 @@ from plume.nn.recurrent import Recurrent
 from plume.nn.recurrent_layer import RecurrentCell, Start
 from plume.objectives.following_sentence import following_sentence
 from plume.objectives.preceding_sentence import preceding_sentence
+from plume.recipes._sizes import with_small_recurrent
 from plume.recipes.transformer import TRANSFORMER
 from plume.text.word_level import WordLevel
 
@@ -50,20 +51,10 @@ SKIP_THOUGHT = Recipe(
 )
 
 
-def _sized(size: str, *, width: int, embedding: int, vocabulary: int) -> Recipe:
-    return replace(
-        SKIP_THOUGHT,
-        size=size,
-        tokenizer=replace(SKIP_THOUGHT.tokenizer, vocabulary=vocabulary),
-        embedding=replace(SKIP_THOUGHT.embedding, width=embedding),
-        network=replace(SKIP_THOUGHT.network, width=width),
-        training=replace(SKIP_THOUGHT.training, batch=64, peak=3e-3),
-    )
+def _small(recipe: Recipe) -> Recipe:
+    return replace(recipe, training=replace(recipe.training, batch=64, peak=3e-3))
 
 
-SIZES = {
-    "tiny": _sized("tiny", width=256, embedding=128, vocabulary=8_000),
-    "mini": _sized("mini", width=512, embedding=256, vocabulary=8_000),
-    "small": _sized("small", width=1024, embedding=300, vocabulary=16_000),
-    "base": SKIP_THOUGHT,
-}
+SIZES = with_small_recurrent(
+    SKIP_THOUGHT, {"tiny": (256, 128, 8_000), "mini": (512, 256, 8_000), "small": (1024, 300, 16_000)}, small=_small
+)

@@ -20,11 +20,11 @@ from plume.core.part import replace
 from plume.data.layouts.layout import FullSentences
 from plume.model.schedule import Linear
 from plume.noise.corrupt import Draw, Mask, Per
-from plume.noise.ends import InPlaceWithEnds
 from plume.noise.geometric import GeometricSpans
+from plume.noise.span_boundary import InPlaceWithBoundaries
 from plume.objectives.masked_lm import masked_lm
 from plume.objectives.span_boundary import span_boundary
-from plume.recipes._sizes import with_small
+from plume.recipes._sizes import sized, with_small
 from plume.recipes.bert import BERT
 from plume.recipes.bert import HF as BERT_HF
 from plume.text.tokenizers import WordPiece
@@ -38,24 +38,15 @@ SPANBERT = replace(
     pooler=False,
     layout=FullSentences(across=False),
     objectives=(
-        masked_lm(select=GeometricSpans(), corrupt=Mask(per=Per.UNIT, draw=Draw.CORPUS), target=InPlaceWithEnds()),
+        masked_lm(select=GeometricSpans(), corrupt=Mask(per=Per.UNIT, draw=Draw.CORPUS), target=InPlaceWithBoundaries()),
         span_boundary(),
     ),
     # §4.2: 2.4 million steps, 10 000 of them warming up.
     training=replace(BERT.training, schedule=Linear(warmup=0.0042), epsilon=1e-8, decay=0.1),
 )
 
-SIZES = with_small(
-    {
-        "base": SPANBERT,
-        "large": replace(
-            SPANBERT,
-            size="large",
-            embedding=replace(SPANBERT.embedding, width=1024),
-            network=replace(SPANBERT.transformer, width=1024, depth=24, heads=16, feed_forward=4096),
-        ),
-    }
-)
+SIZES = with_small(SPANBERT, sized(SPANBERT, "large", width=1024, depth=24, heads=16))
+PARENT = "bert"
 
 # The body and the masked-LM head are BERT's; the head that reads the ends has no place there, nor in the published files.
 HF = with_fields(BERT_HF, unmatched=("heads.span_boundary",))

@@ -23,7 +23,7 @@ from plume.noise.shuffled import Shuffled
 from plume.objectives.masked_lm import masked_lm
 from plume.objectives.sentence_structure import sentence_structure
 from plume.objectives.word_structure import word_structure
-from plume.recipes._sizes import with_small
+from plume.recipes._sizes import sized, with_small
 from plume.recipes.bert import BERT
 from plume.recipes.bert import HF as BERT_HF
 
@@ -37,17 +37,8 @@ STRUCTBERT = replace(
     training=replace(BERT.training, schedule=Linear(warmup=0.1)),
 )
 
-SIZES = with_small(
-    {
-        "base": STRUCTBERT,
-        "large": replace(
-            STRUCTBERT,
-            size="large",
-            embedding=replace(STRUCTBERT.embedding, width=1024),
-            network=replace(STRUCTBERT.transformer, width=1024, depth=24, heads=16, feed_forward=4096),
-        ),
-    }
-)
+SIZES = with_small(STRUCTBERT, sized(STRUCTBERT, "large", width=1024, depth=24, heads=16))
+PARENT = "bert"
 
 # BERT's class for pairs has two classes, so only the masked-LM head goes along.
 HF = with_fields(

@@ -15,15 +15,16 @@ Differs from the paper:
 
 from __future__ import annotations
 
-from plume.core.errors import PlumeError
+from typing import Any
+
 from plume.core.part import replace
 from plume.data.layouts.layout import Blocks
 from plume.heads.token_prediction import TokenPrediction
-from plume.model.assembly import EncoderDecoder
-from plume.model.bridge import Bridge, Config
+from plume.model.bridge import Bridge
+from plume.model.config_map import ConfigMap, ConfigRule, Constant, Entry, Word, entries
 from plume.model.keymap import KeyMap, Rename
 from plume.model.optimizers.adafactor import Adafactor
-from plume.model.recipe import Recipe, Training
+from plume.model.recipe import Training
 from plume.model.schedule import HeldInverseSquareRoot
 from plume.model.task_head import own_layer, span_head, text_head, token_head
 from plume.nn.activation import Activation
@@ -32,9 +33,9 @@ from plume.nn.embedding import Embedding
 from plume.nn.positions.t5 import Buckets
 from plume.nn.stack import Transformer
 from plume.objectives.span_corruption import span_corruption
-from plume.recipes._sizes import with_small
+from plume.recipes._bart_like import decoder_depth
+from plume.recipes._sizes import sized, with_small
 from plume.recipes.transformer import TRANSFORMER
-from plume.text.format import Format
 from plume.text.tokenizers import Unigram
 
 T5 = replace(
@@ -43,18 +44,7 @@ T5 = replace(
     title="text to text: writes the spans that sentinels stand for; fills, generates",
     paper="arXiv:1910.10683",
     tokenizer=Unigram(vocabulary=32128),
-    format=Format(
-        pad="<pad>",
-        unknown="<unk>",
-        begin=None,
-        separator="</s>",
-        mask=None,
-        single=("A", "</s>"),
-        pair=("A", "</s>", "B", "</s>"),
-        start="<pad>",
-        sentinels=100,
-        order=("<pad>", "</s>", "<unk>"),
-    ),
+    format=replace(TRANSFORMER.format, segments=(), start="<pad>", sentinels=100, order=("<pad>", "</s>", "<unk>")),
     embedding=Embedding(width=768, norm=False, initial_range=1.0),
     positions=Buckets(),
     network=Transformer(
@@ -75,44 +65,33 @@ T5 = replace(
     ),
 )
 UNTIED = TokenPrediction(transform=False, bias=False, tied=False)
+_OWN_OUTPUT = (span_corruption(head=UNTIED),)
 
-
-def _sized(size: str, *, width: int, depth: int, heads: int, feed_forward: int, key_width: int = 64) -> Recipe:
-    network = replace(
-        T5.transformer, width=width, depth=depth, heads=heads, feed_forward=feed_forward,
-        key_width=None if heads * key_width == width else key_width,
-    )  # fmt: skip
-    return replace(T5, size=size, embedding=replace(T5.embedding, width=width), network=network)
-
-
-def _newer(recipe: Recipe) -> Recipe:
-    """Version 1.1 (the authors' released_checkpoints.md): gated GELU, output weights of its own, no dropout in pre-training."""
-    return replace(
-        recipe,
-        embedding=replace(recipe.embedding, dropout=0.0),
-        network=replace(recipe.transformer, gated=True, activation=Activation.GELU_TANH, dropout=0.0, attention_dropout=0.0),
-        objectives=(span_corruption(head=UNTIED),),
-    )
-
-
-_PUBLISHED = {
-    "base": T5,
-    "small-paper": _sized("small-paper", width=512, depth=6, heads=8, feed_forward=2048),
-    "large": _sized("large", width=1024, depth=24, heads=16, feed_forward=4096),
-    "3b": _sized("3b", width=1024, depth=24, heads=32, feed_forward=16384, key_width=128),
-    "11b": _sized("11b", width=1024, depth=24, heads=128, feed_forward=65536, key_width=128),
-    "v1.1-small": _newer(_sized("v1.1-small", width=512, depth=8, heads=6, feed_forward=1024)),
-    "v1.1-base": _newer(_sized("v1.1-base", width=768, depth=12, heads=12, feed_forward=2048)),
-    "v1.1-large": _newer(_sized("v1.1-large", width=1024, depth=24, heads=16, feed_forward=2816)),
-    "v1.1-xl": _newer(_sized("v1.1-xl", width=2048, depth=24, heads=32, feed_forward=5120)),
-    "v1.1-xxl": _newer(_sized("v1.1-xxl", width=4096, depth=24, heads=64, feed_forward=10240)),
+# Version 1.1 (the authors' released_checkpoints.md): gated GELU, output weights of its own, no dropout in pre-training.
+_NEWER: dict[str, Any] = {
+    "gated": True,
+    "activation": Activation.GELU_TANH,
+    "dropout": 0.0,
+    "attention_dropout": 0.0,
+    "objectives": _OWN_OUTPUT,
 }
+
 # Why the small sizes have output weights of their own: tied ones start at 1, so that the model first says every token again that it has
 # just read, and are slow to leave that: after 90 s on 4 MB of text, tied 5.96, untied 5.79, with 5.95 for knowing frequencies alone.
-SIZES = {
-    size: recipe if size in _PUBLISHED else replace(recipe, objectives=(span_corruption(head=UNTIED),))
-    for size, recipe in with_small(_PUBLISHED).items()
-}
+SIZES = with_small(
+    T5,
+    sized(T5, "small-paper", width=512, depth=6, heads=8),
+    sized(T5, "large", width=1024, depth=24, heads=16),
+    sized(T5, "3b", width=1024, depth=24, heads=32, feed_forward=16384, key_width=128),
+    sized(T5, "11b", width=1024, depth=24, heads=128, feed_forward=65536, key_width=128),
+    sized(T5, "v1.1-small", width=512, depth=8, heads=6, feed_forward=1024, key_width=64, **_NEWER),
+    sized(T5, "v1.1-base", width=768, depth=12, heads=12, feed_forward=2048, **_NEWER),
+    sized(T5, "v1.1-large", width=1024, depth=24, heads=16, feed_forward=2816, **_NEWER),
+    sized(T5, "v1.1-xl", width=2048, depth=24, heads=32, feed_forward=5120, **_NEWER),
+    sized(T5, "v1.1-xxl", width=4096, depth=24, heads=64, feed_forward=10240, **_NEWER),
+    small=lambda recipe: replace(recipe, objectives=_OWN_OUTPUT),
+)
+PARENT = "transformer"
 
 
 def _attention(ours: str, theirs: str) -> tuple[Rename, ...]:
@@ -137,66 +116,43 @@ def _side(stack: str, embedding: str, theirs: str, *, last: int) -> tuple[Rename
     )
 
 
-_PROJECTIONS = {"relu": (Activation.RELU, False), "gated-gelu": (Activation.GELU_TANH, True)}
-
-
-def _to_config(recipe: Recipe) -> Config:
-    network, positions, assembly = recipe.transformer, recipe.positions, recipe.assembly
-    assert isinstance(positions, Buckets)
-    decoder = assembly.depth if isinstance(assembly, EncoderDecoder) else None  # a task may have the encoder alone
-    heads = [objective.head for objective in recipe.objectives]
-    return {
-        "d_model": network.width,
-        "d_kv": network.head_width,
-        "d_ff": network.feed_forward,
-        "num_layers": network.depth,
-        "num_decoder_layers": decoder or network.depth,
-        "num_heads": network.heads,
-        "relative_attention_num_buckets": positions.buckets,
-        "relative_attention_max_distance": positions.distance,
-        "dropout_rate": network.dropout,
-        "layer_norm_epsilon": network.epsilon,
-        "feed_forward_proj": next(name for name, kind in _PROJECTIONS.items() if kind == (network.activation, network.gated)),
-        "tie_word_embeddings": all(isinstance(head, TokenPrediction) and head.tied for head in heads),
-        "is_encoder_decoder": True,
-    }
-
-
-def _from_config(config: Config) -> Recipe:
-    projection = config.get("feed_forward_proj", "relu")
-    if projection not in _PROJECTIONS:
-        raise PlumeError(f"config.json: feed_forward_proj '{projection}' is not T5's: {' or '.join(_PROJECTIONS)}.")
-    activation, gated = _PROJECTIONS[projection]
-    dropout = float(config.get("dropout_rate", 0.1))
-    made = _sized(
-        "imported",
-        width=config.get("d_model", 512),
-        depth=config.get("num_layers", 6),
-        heads=config.get("num_heads", 8),
-        feed_forward=config.get("d_ff", 2048),
-        key_width=config.get("d_kv", 64),
-    )
-    # transformers 5 saves the second name, and the first as true whatever the weights are.
-    tied = config.get("tie_word_embeddings", True) and config.get("scale_decoder_outputs", True)
-    decoder = config.get("num_decoder_layers") or made.transformer.depth
-    return replace(
-        made,
-        embedding=replace(made.embedding, dropout=dropout),
-        network=replace(
-            made.transformer,
-            activation=activation,
-            gated=gated,
-            dropout=dropout,
-            attention_dropout=dropout,
-            epsilon=float(config.get("layer_norm_epsilon", 1e-6)),
-        ),
-        positions=Buckets(
-            buckets=config.get("relative_attention_num_buckets", 32), distance=config.get("relative_attention_max_distance", 128)
-        ),
-        assembly=EncoderDecoder(depth=None if decoder == made.transformer.depth else decoder),
-        objectives=(span_corruption() if tied else span_corruption(head=UNTIED),),
-    )
-
+_CONFIG: tuple[ConfigRule, ...] = (
+    *entries(
+        d_model=("network.width", "embedding.width"), d_ff="network.feed_forward", num_layers="network.depth", num_heads="network.heads"
+    ),
+    Entry(
+        "d_kv",
+        "network.key_width",
+        read=lambda width, look: None if look("network.heads") * width == look("network.width") else width,
+        write=lambda width, look: look("network.head_width"),
+    ),
+    decoder_depth("num_decoder_layers"),
+    *entries(
+        relative_attention_num_buckets="positions.buckets",
+        relative_attention_max_distance="positions.distance",
+        dropout_rate=("network.dropout", "network.attention_dropout", "embedding.dropout"),
+        layer_norm_epsilon="network.epsilon",
+    ),
+    Word(
+        "feed_forward_proj",
+        ("network.activation", "network.gated"),
+        {"relu": (Activation.RELU, False), "gated-gelu": (Activation.GELU_TANH, True)},
+    ),
+    Entry(
+        "tie_word_embeddings",
+        "objectives",
+        read=lambda tied, look: look("objectives") if tied else _OWN_OUTPUT,
+        write=lambda objectives, look: all(isinstance(one.head, TokenPrediction) and one.head.tied for one in objectives),
+    ),
+    # transformers 5 saves this name, and the one above as true whatever the weights are.
+    Entry(
+        "scale_decoder_outputs",
+        "objectives",
+        read=lambda scaled, look: look("objectives") if scaled else _OWN_OUTPUT,
+        written=False,
+    ),
+    Constant("is_encoder_decoder", True),
+)
 
 HF = Bridge(
     model_type="t5",
@@ -215,8 +171,7 @@ HF = Bridge(
         # The first checkpoints carry a table that no code reads.
         ignored=("decoder.block.0.layer.1.EncDecAttention.relative_attention_bias",),
     ),
-    to_config=_to_config,
-    from_config=_from_config,
+    config=ConfigMap(base=T5, entries=_CONFIG, defaults={"d_model": 512, "d_ff": 2048, "num_layers": 6, "num_heads": 8, "d_kv": 64}),
     # Texts and answers are read from the decoder, which reads the text once more; tokens from the encoder, alone.
     tasks=(
         text_head("T5ForSequenceClassification", prefix="transformer.", **own_layer("classification_head")),

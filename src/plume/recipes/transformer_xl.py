@@ -61,12 +61,11 @@ _LARGE = replace(
     training=replace(TRANSFORMER_XL.training, length=384, batch=128, schedule=Cosine(warmup=0.004)),
 )
 
-_PUBLISHED = {"base": TRANSFORMER_XL, "large": _LARGE}
-
 
 def _with_memory(recipe: Recipe) -> Recipe:
     """A small size remembers as much as it reads, as the published ones do, and drops nothing."""
     return replace(recipe, memory=Memory(length=recipe.training.length), positions=Relative(dropout=0.0))
 
 
-SIZES = {size: recipe if size in _PUBLISHED else _with_memory(recipe) for size, recipe in with_small(_PUBLISHED).items()}
+SIZES = with_small(TRANSFORMER_XL, _LARGE, small=_with_memory)
+PARENT = "gpt2"

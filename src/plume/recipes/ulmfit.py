@@ -27,12 +27,9 @@ from plume.nn.embedding import Embedding
 from plume.nn.positions.scheme import NoPositions
 from plume.nn.recurrent import Recurrent
 from plume.objectives.causal_lm import causal_lm
+from plume.recipes._sizes import with_small_recurrent
 from plume.text.format import Format
 from plume.text.word_level import WordLevel
-
-WORDS = Format(
-    pad="<pad>", unknown="<unk>", begin=None, separator="<eos>", mask=None, single=("<eos>", "A"), pair=("<eos>", "A", "<eos>", "B")
-)
 
 # The network and its dropout are those of §4.1; the penalties on states are AWD-LSTM's (arXiv:1708.02182 §5).
 ULMFIT = Recipe(
@@ -41,7 +38,9 @@ ULMFIT = Recipe(
     title="recurrent language model with weight-dropped layers, to be tuned in stages",
     paper="arXiv:1801.06146",
     tokenizer=WordLevel(vocabulary=60_000),
-    format=WORDS,
+    format=Format(
+        pad="<pad>", unknown="<unk>", begin=None, separator="<eos>", mask=None, single=("<eos>", "A"), pair=("<eos>", "A", "<eos>", "B")
+    ),
     embedding=Embedding(width=400, norm=False, dropout=0.0, word_dropout=0.05),
     positions=NoPositions(),
     network=Recurrent(
@@ -64,25 +63,15 @@ ULMFIT = Recipe(
 )
 
 
-_STRENGTH = 0.3  # of the small sizes' dropout
-
-
-def _sized(size: str, *, width: int, embedding: int, vocabulary: int) -> Recipe:
-    """All of the regularisers, dropout of every kind weaker: a run of minutes sees its text a few times only."""
-    network = {name: getattr(ULMFIT.network, name) * _STRENGTH for name in ("input_dropout", "dropout", "output_dropout", "weight_drop")}
+def _weaker(recipe: Recipe) -> Recipe:
+    """All of the regularisers, dropout of every kind at three tenths: a run of minutes sees its text a few times only."""
+    network = {name: getattr(recipe.network, name) * 0.3 for name in ("input_dropout", "dropout", "output_dropout", "weight_drop")}
     return replace(
-        ULMFIT,
-        size=size,
-        tokenizer=replace(ULMFIT.tokenizer, vocabulary=vocabulary),
-        embedding=replace(ULMFIT.embedding, width=embedding, word_dropout=ULMFIT.embedding.word_dropout * _STRENGTH),
-        network=replace(ULMFIT.network, width=width, output=embedding, **network),
-        training=replace(ULMFIT.training, batch=32, clip=1.0),
+        recipe,
+        embedding=replace(recipe.embedding, word_dropout=recipe.embedding.word_dropout * 0.3),
+        network=replace(recipe.network, **network),
+        training=replace(recipe.training, batch=32, clip=1.0),
     )
 
 
-SIZES = {
-    "tiny": _sized("tiny", width=256, embedding=128, vocabulary=10_000),
-    "mini": _sized("mini", width=512, embedding=256, vocabulary=20_000),
-    "small": _sized("small", width=800, embedding=300, vocabulary=30_000),
-    "base": ULMFIT,
-}
+SIZES = with_small_recurrent(ULMFIT, {"tiny": (256, 128, 10_000), "mini": (512, 256, 20_000), "small": (800, 300, 30_000)}, small=_weaker)

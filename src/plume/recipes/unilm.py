@@ -25,7 +25,7 @@ from plume.objectives.masked_lm import masked_lm
 from plume.objectives.next_sentence import next_sentence
 from plume.objectives.right_to_left_lm import right_to_left_lm
 from plume.objectives.sequence_to_sequence_lm import sequence_to_sequence_lm
-from plume.recipes._sizes import with_small
+from plume.recipes._sizes import sized, with_small
 from plume.recipes.bert import BERT
 from plume.recipes.bert import HF as HF
 from plume.text.tokenizers import WordPiece
@@ -50,14 +50,5 @@ UNILM = replace(
     training=replace(BERT.training, batch=330, peak=3e-5, schedule=Linear(warmup=0.052)),
 )
 
-SIZES = with_small(
-    {
-        "base": UNILM,
-        "large": replace(
-            UNILM,
-            size="large",
-            embedding=replace(UNILM.embedding, width=1024),
-            network=replace(UNILM.transformer, width=1024, depth=24, heads=16, feed_forward=4096),
-        ),
-    }
-)
+SIZES = with_small(UNILM, sized(UNILM, "large", width=1024, depth=24, heads=16))
+PARENT = "bert"

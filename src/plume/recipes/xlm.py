@@ -22,12 +22,12 @@ Differs from the paper:
 
 from __future__ import annotations
 
-from plume.core.errors import PlumeError
 from plume.core.part import replace
 from plume.data.layouts.pairs import OneSide
 from plume.heads.token_prediction import TokenPrediction
-from plume.model.bridge import Bridge, Config
-from plume.model.keymap import KeyMap, Rename
+from plume.model.bridge import Bridge
+from plume.model.config_map import ConfigMap, ConfigRule, Constant, Entry, Implied, Word, entries
+from plume.model.keymap import KeyMap, Rename, block_names, prefixed
 from plume.model.recipe import Recipe, Training
 from plume.model.schedule import Linear
 from plume.nn.activation import Activation
@@ -70,73 +70,46 @@ XLM = Recipe(
 )
 
 # xlm-mlm-tlm-xnli15-1024 is "base"; xlm-mlm-ende-1024 has no translations to read.
-_SIZES = with_small(
-    {
-        "base": XLM,
-        "en-de": replace(
-            XLM,
-            size="en-de",
-            tokenizer=BPE(vocabulary=64699),
-            embedding=replace(XLM.embedding, segments=2),
-            network=replace(XLM.transformer, depth=6),
-            objectives=XLM.objectives[:1],
-        ),
-    }
+_EN_DE = replace(
+    XLM,
+    size="en-de",
+    tokenizer=BPE(vocabulary=64699),
+    embedding=replace(XLM.embedding, segments=2),
+    network=replace(XLM.transformer, depth=6),
+    objectives=XLM.objectives[:1],
 )
-SIZES = {
-    size: replace(recipe, embedding=replace(recipe.embedding, segments=2)) if recipe.size in ("tiny", "mini", "small") else recipe
-    for size, recipe in _SIZES.items()
+SIZES = with_small(XLM, _EN_DE, small=lambda recipe: replace(recipe, embedding=replace(recipe.embedding, segments=2)))
+
+_NONE_HERE = "this XLM has sinusoidal positions, a causal mask or an adaptive softmax, none of which plume's has"
+_CONFIG: tuple[ConfigRule, ...] = (
+    *entries(emb_dim=("network.width", "embedding.width"), n_layers="network.depth", n_heads="network.heads"),
+    Implied("network.feed_forward", lambda look: 4 * look("network.width")),
+    *entries(dropout=("network.dropout", "embedding.dropout"), attention_dropout="network.attention_dropout"),
+    Word("gelu_activation", ("network.activation",), {True: (Activation.GELU,), False: (Activation.RELU,)}),
+    *entries(layer_norm_eps=("network.epsilon", "embedding.epsilon"), init_std="network.initial_range"),
+    Entry("n_langs", "embedding.segments", read=lambda languages, look: languages if languages > 1 else 0),
+    Entry(
+        "use_lang_emb",
+        "embedding.segments",
+        read=lambda used, look: look("embedding.segments") if used else 0,
+        write=lambda segments, look: segments > 1,
+    ),
+    *entries(max_position_embeddings="positions.longest"),
+    *(Constant(key, False, otherwise=_NONE_HERE, written=False) for key in ("sinusoidal_embeddings", "causal", "asm")),
+)
+# Ours: theirs, below the prefix.
+_BODY = {
+    "embedding.token": "embeddings",
+    "embedding.position.table": "position_embeddings",
+    "embedding.segment": "lang_embeddings",
+    "embedding.norm": "layer_norm_emb",
+    **block_names(
+        "",
+        attention=[f"attentions.*.{name}" for name in ("q_lin", "k_lin", "v_lin", "out_lin")],
+        feed_forward=("ffns.*.lin1", "ffns.*.lin2"),
+        norms=("layer_norm1.*", "layer_norm2.*"),
+    ),
 }
-
-
-def _to_config(recipe: Recipe) -> Config:
-    network = recipe.transformer
-    if network.feed_forward != 4 * network.width:
-        raise PlumeError(f"transformers' XLM has a feed-forward width of 4 · {network.width}; this model's is {network.feed_forward}.")
-    return {
-        "emb_dim": network.width,
-        "n_layers": network.depth,
-        "n_heads": network.heads,
-        "dropout": network.dropout,
-        "attention_dropout": network.attention_dropout,
-        "gelu_activation": network.activation is Activation.GELU,
-        "layer_norm_eps": network.epsilon,
-        "init_std": network.initial_range,
-        "n_langs": recipe.embedding.segments,
-        "use_lang_emb": recipe.embedding.segments > 1,
-        "max_position_embeddings": recipe.positions.longest,
-    }
-
-
-def _from_config(config: Config) -> Recipe:
-    if config.get("sinusoidal_embeddings") or config.get("causal") or config.get("asm"):
-        raise PlumeError("This XLM has sinusoidal positions, a causal mask or an adaptive softmax, none of which plume's XLM has.")
-    width = config.get("emb_dim", 2048)
-    languages = config.get("n_langs", 1) if config.get("use_lang_emb", True) else 1
-    network = replace(
-        XLM.transformer,
-        width=width,
-        depth=config.get("n_layers", 12),
-        heads=config.get("n_heads", 16),
-        feed_forward=4 * width,
-        activation=Activation.GELU if config.get("gelu_activation", True) else Activation.RELU,
-        dropout=float(config.get("dropout", 0.1)),
-        attention_dropout=float(config.get("attention_dropout", 0.1)),
-        epsilon=float(config.get("layer_norm_eps", 1e-12)),
-        initial_range=float(config.get("init_std", 0.02)),
-    )
-    longest = config.get("max_position_embeddings", 512)
-    return replace(
-        XLM,
-        size="imported",
-        embedding=replace(
-            XLM.embedding, width=width, segments=languages if languages > 1 else 0, dropout=network.dropout, epsilon=network.epsilon
-        ),
-        network=network,
-        positions=Learned(longest=longest),
-        training=replace(XLM.training, length=min(XLM.training.length, longest)),
-    )
-
 
 HF = Bridge(
     model_type="xlm",
@@ -145,24 +118,9 @@ HF = Bridge(
     token_types=False,
     languages=True,
     keys=KeyMap(
-        rules=(
-            Rename("embedding.token", "transformer.embeddings"),
-            Rename("embedding.position.table", "transformer.position_embeddings"),
-            Rename("embedding.segment", "transformer.lang_embeddings"),
-            Rename("embedding.norm", "transformer.layer_norm_emb"),
-            Rename("stack.blocks.*.attention.query", "transformer.attentions.*.q_lin"),
-            Rename("stack.blocks.*.attention.key", "transformer.attentions.*.k_lin"),
-            Rename("stack.blocks.*.attention.value", "transformer.attentions.*.v_lin"),
-            Rename("stack.blocks.*.attention.output", "transformer.attentions.*.out_lin"),
-            Rename("stack.blocks.*.attention_norm", "transformer.layer_norm1.*"),
-            Rename("stack.blocks.*.feed_forward.inner", "transformer.ffns.*.lin1"),
-            Rename("stack.blocks.*.feed_forward.output", "transformer.ffns.*.lin2"),
-            Rename("stack.blocks.*.feed_forward_norm", "transformer.layer_norm2.*"),
-            Rename("heads.masked_lm", "pred_layer.proj"),
-        ),
+        rules=(*prefixed(_BODY.items(), "transformer."), Rename("heads.masked_lm", "pred_layer.proj")),
         copies=(("pred_layer.proj.weight", "transformer.embeddings.weight"),),
         ignored=("transformer.position_ids",),
     ),
-    to_config=_to_config,
-    from_config=_from_config,
+    config=ConfigMap(base=XLM, entries=_CONFIG, defaults={"emb_dim": 2048, "n_heads": 16, "n_langs": 1}),
 )

@@ -17,25 +17,23 @@ Differs from the paper:
 
 from __future__ import annotations
 
-from typing import Any
-
 from plume.core.part import replace
 from plume.data.layouts.streams import StreamsWithPairs
 from plume.heads.sentence_classification import SentenceClassification
 from plume.model.assembly import TwoStreams
-from plume.model.bridge import Bridge, Config
+from plume.model.bridge import Bridge
+from plume.model.config_map import ConfigMap, ConfigRule, Entry, activation, entries
 from plume.model.keymap import Headed, KeyMap, Rename
 from plume.model.memory import Memory
 from plume.model.recipe import Recipe, Training
 from plume.model.schedule import Linear
-from plume.model.task_head import choice_head, span_head, text_head, token_head
+from plume.model.task_head import choice_head, span_head, summary, text_head, token_head
 from plume.nn.activation import Activation
 from plume.nn.embedding import Embedding
 from plume.nn.positions.relative import Relative
 from plume.nn.stack import Transformer
 from plume.objectives.permuted_lm import permuted_lm
-from plume.recipes._sizes import with_small
-from plume.recipes.bert import ACTIVATIONS
+from plume.recipes._sizes import sized, with_small
 from plume.text.format import Format
 from plume.text.tokenizers import Unigram
 
@@ -73,14 +71,7 @@ XLNET = Recipe(
     training=Training(length=512, batch=8192, peak=4e-4, schedule=Linear(warmup=0.08)),
 )
 
-_LARGE = replace(
-    XLNET,
-    size="large",
-    embedding=replace(XLNET.embedding, width=1024),
-    network=replace(XLNET.transformer, width=1024, depth=24, heads=16, feed_forward=4096),
-)
-
-_PUBLISHED = {"base": XLNET, "large": _LARGE}
+_LARGE = sized(XLNET, "large", width=1024, depth=24, heads=16)
 
 
 def _with_memory(recipe: Recipe) -> Recipe:
@@ -93,62 +84,44 @@ def _with_memory(recipe: Recipe) -> Recipe:
     )
 
 
-SIZES = {size: recipe if size in _PUBLISHED else _with_memory(recipe) for size, recipe in with_small(_PUBLISHED).items()}
+SIZES = with_small(XLNET, _LARGE, small=_with_memory)
 
-
-def _to_config(recipe: Recipe) -> Config:
-    network, memory, positions = recipe.transformer, recipe.memory, recipe.positions
-    assert isinstance(positions, Relative)
-    return {
-        "d_model": network.width,
-        "n_layer": network.depth,
-        "n_head": network.heads,
-        "d_inner": network.feed_forward,
-        "ff_activation": next(name for name, member in ACTIVATIONS.items() if member is network.activation),
-        "dropout": network.dropout,
-        "layer_norm_eps": network.epsilon,
-        "initializer_range": network.initial_range,
-        "clamp_len": positions.clamp or -1,
-        "mem_len": None if memory is None else memory.length,
-        "reuse_len": None if memory is None else int(memory.reuse * recipe.training.length),
-    }
-
-
-def _from_config(config: Config) -> Recipe:
-    width, dropout = config.get("d_model", 1024), float(config.get("dropout", 0.1))
-    clamp, length, reuse = config.get("clamp_len", -1), config.get("mem_len"), config.get("reuse_len")
-    assert isinstance(XLNET.layout, StreamsWithPairs)
-    return replace(
-        XLNET,
-        size="imported",
-        embedding=replace(XLNET.embedding, width=width, dropout=dropout),
-        positions=replace(XLNET.positions, clamp=clamp if clamp > 0 else None, dropout=dropout),
-        network=replace(
-            XLNET.transformer,
-            width=width,
-            depth=config.get("n_layer", 24),
-            heads=config.get("n_head", 16),
-            feed_forward=config.get("d_inner", 4096),
-            activation=ACTIVATIONS[config.get("ff_activation", "gelu")],
-            dropout=dropout,
-            attention_dropout=dropout,
-            epsilon=float(config.get("layer_norm_eps", 1e-12)),
-            initial_range=float(config.get("initializer_range", 0.02)),
-        ),
-        memory=Memory(length=length, reuse=XLNET.layout.reuse) if length else XLNET.memory,
-        training=replace(XLNET.training, length=int(reuse / XLNET.layout.reuse) if reuse else XLNET.training.length),
-    )
-
+_CONFIG: tuple[ConfigRule, ...] = (
+    *entries(
+        d_model=("network.width", "embedding.width"),
+        n_layer="network.depth",
+        n_head="network.heads",
+        d_inner="network.feed_forward",
+    ),
+    activation("ff_activation"),
+    *entries(
+        dropout=("network.dropout", "network.attention_dropout", "embedding.dropout", "positions.dropout"),
+        layer_norm_eps="network.epsilon",
+        initializer_range="network.initial_range",
+    ),
+    Entry(
+        "clamp_len",
+        "positions.clamp",
+        read=lambda length, look: length if length > 0 else None,
+        write=lambda clamp, look: clamp or -1,
+    ),
+    Entry(
+        "mem_len",
+        "memory",
+        read=lambda length, look: Memory(length=length, reuse=look("layout.reuse")) if length else look("memory"),
+        write=lambda memory, look: None if memory is None else memory.length,
+    ),
+    # What the next row follows on is a share of the row.
+    Entry(
+        "reuse_len",
+        "training.length",
+        read=lambda reuse, look: int(reuse / look("layout.reuse")) if reuse else look("training.length"),
+        write=lambda length, look: None if look("memory") is None else int(look("memory.reuse") * length),
+    ),
+)
 
 # A text is labelled from its last token, <cls>, so transformers wants the padding in front.
-_SUMMARY: dict[str, Any] = {
-    "dense": "sequence_summary.summary",
-    "output": "logits_proj",
-    "hidden": Activation.TANH,
-    "pads_left": True,
-    "dropout": ("summary_first_dropout", "summary_last_dropout"),
-    "config": {"summary_type": "last", "summary_use_proj": True, "summary_activation": "tanh"},
-}
+_SUMMARY = summary("last", hidden=Activation.TANH) | {"output": "logits_proj", "pads_left": True}
 _LAYER, _U = "transformer.layer.*", "embedding.position.content_bias.*"
 
 HF = Bridge(
@@ -176,8 +149,7 @@ HF = Bridge(
         ),
         copies=(("lm_loss.weight", "transformer.word_embedding.weight"),),
     ),
-    to_config=_to_config,
-    from_config=_from_config,
+    config=ConfigMap(base=XLNET, entries=_CONFIG, defaults={"d_model": 1024, "n_layer": 24, "n_head": 16, "d_inner": 4096}),
     tasks=(
         text_head("XLNetForSequenceClassification", **_SUMMARY),
         token_head("XLNetForTokenClassification", dropout=()),

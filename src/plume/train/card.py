@@ -26,7 +26,8 @@ _BARS = "▁▂▃▄▅▆▇█"
 
 
 def sparkline(values: list[float], width: int = 60) -> str:
-    """
+    """A curve as a line of bars, as many as fit.
+
     >>> sparkline([3.0, 2.0, 1.0])
     '█▅▁'
     """
@@ -38,7 +39,13 @@ def sparkline(values: list[float], width: int = 60) -> str:
 
 
 def table(header: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> str:
-    """Rows as a Markdown table."""
+    """In Markdown.
+
+    >>> print(table(("seed", "loss"), [(1, 2.5)]))
+    | seed | loss |
+    | --- | --- |
+    | 1 | 2.5 |
+    """
     lines = [header, tuple("---" for _ in header), *rows]
     return "\n".join(f"| {' | '.join(str(cell) for cell in line)} |" for line in lines)
 
@@ -55,6 +62,7 @@ def write_card(
     trivial: dict[str, float],
     parameters: int,
 ) -> None:
+    """card.md in a run's folder: what was trained on what, what it measured on held-out text, and what differs from the family's base."""
     recipe, spent = settings.recipe, outcome.position.spent
     sections = [
         f"# {recipe.name}/{recipe.size}",

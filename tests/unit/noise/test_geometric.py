@@ -10,13 +10,13 @@ import pytest
 from plume.core.errors import PlumeError
 from plume.core.seeds import Draws
 from plume.noise.corrupt import Draw, Keep, Mask, Per
-from plume.noise.ends import InPlaceWithEnds
 from plume.noise.geometric import GeometricSpans
 from plume.noise.noise import Noise
 from plume.noise.rows import Alphabet, Rows
 from plume.noise.select import Chosen
+from plume.noise.span_boundary import InPlaceWithBoundaries
 
-SPANBERT = Noise(select=GeometricSpans(), corrupt=Mask(per=Per.UNIT, draw=Draw.CORPUS), target=InPlaceWithEnds())
+SPANBERT = Noise(select=GeometricSpans(), corrupt=Mask(per=Per.UNIT, draw=Draw.CORPUS), target=InPlaceWithBoundaries())
 
 
 def test_lengths_are_geometric_in_words(rows_of: Any, draws: Any) -> None:
@@ -85,7 +85,7 @@ def test_ends_are_the_tokens_around_the_span(rows_of: Any, draws: Any, alphabet:
     rows = rows_of([9])
     tokens = np.array([[0, 0, 1, 1, 0, 1, 0, 1, 0]], bool)
     chosen = Chosen.runs(tokens)
-    aim = InPlaceWithEnds()(rows, chosen, Keep()(rows, chosen, draws(1), alphabet), draws(1), alphabet)
+    aim = InPlaceWithBoundaries()(rows, chosen, Keep()(rows, chosen, draws(1), alphabet), draws(1), alphabet)
     ends = aim.others["ends"]
     asked = np.flatnonzero(ends.where[0]).tolist()
     assert asked == [2, 3, 5]
@@ -95,7 +95,7 @@ def test_ends_are_the_tokens_around_the_span(rows_of: Any, draws: Any, alphabet:
     assert ends.feature[0, asked].tolist() == [0, 1, 0]
     assert (ends.what[0, asked] == rows.tokens[0, asked]).all()
     assert np.flatnonzero(aim.where[0]).tolist() == [2, 3, 5, 7]
-    short = InPlaceWithEnds(longest=1)(rows, chosen, Keep()(rows, chosen, draws(1), alphabet), draws(1), alphabet)
+    short = InPlaceWithBoundaries(longest=1)(rows, chosen, Keep()(rows, chosen, draws(1), alphabet), draws(1), alphabet)
     assert np.flatnonzero(short.others["ends"].where[0]).tolist() == [2, 5]
 
 
@@ -103,7 +103,7 @@ def test_ends_of_every_drawn_span(rows_of: Any, draws: Any, alphabet: Alphabet) 
     rows = rows_of([40, 128, 129, 9] * 10, pieces=2, pairs=True)
     select = GeometricSpans(rate=0.3)
     chosen = select(rows, draws(40))
-    aim = InPlaceWithEnds()(rows, chosen, Keep()(rows, chosen, draws(40), alphabet), draws(40), alphabet)
+    aim = InPlaceWithBoundaries()(rows, chosen, Keep()(rows, chosen, draws(40), alphabet), draws(40), alphabet)
     ends = aim.others["ends"]
     assert ends.context is not None
     assert ends.feature is not None

@@ -78,7 +78,7 @@ def directory_entrant(name: str, path: Path) -> DirectoryEntrant:
         return ModelDirectory(name=name, declared=_declared(path), path=str(path))
     if (path / _CONFIG).exists():
         config = read_config(path)
-        return HuggingFaceDirectory(name=name, declared=bridge_of(config, path).from_config(config), path=str(path))
+        return HuggingFaceDirectory(name=name, declared=bridge_of(config, path).config.read(config), path=str(path))
     if not path.is_dir():
         raise PlumeError(f"There is no model directory at {path}.")
     raise PlumeError(f"{path} holds no model: neither plume's {RECIPE} nor the {_CONFIG} of a Hugging Face directory is in it.")

@@ -1,4 +1,4 @@
-"""Span ends: each token of a masked span from the two tokens beside the span and its place in it (SpanBERT, arXiv:1907.10529 §3.2)."""
+"""Span boundary: each token of a masked span from the two tokens beside the span and its place in it (SpanBERT, arXiv:1907.10529 §3.2)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from plume.nn.activation import Activation
 
 
 @dataclass(frozen=True, kw_only=True)
-class SpanEnds(Head):
+class SpanBoundary(Head):
     """Two layers (linear, GELU, norm) over [left, right, place], then scores with the token embeddings as weights."""
 
     places: int = 20
@@ -22,14 +22,14 @@ class SpanEnds(Head):
     activation: Activation = Activation.GELU
     epsilon: float = 1e-12
 
-    def build(self, dims: Dims) -> SpanEndsModule:
-        return SpanEndsModule(self, dims)
+    def build(self, dims: Dims) -> SpanBoundaryModule:
+        return SpanBoundaryModule(self, dims)
 
 
-class SpanEndsModule(HeadModule):
-    """Two layers on both ends of a span and a place in it, then the product with every token's vector."""
+class SpanBoundaryModule(HeadModule):
+    """Two layers on the states at both boundaries of a span and a place in it, then the product with every token's vector."""
 
-    def __init__(self, part: SpanEnds, dims: Dims) -> None:
+    def __init__(self, part: SpanBoundary, dims: Dims) -> None:
         super().__init__()
         self.activation = part.activation
         self.place = nn.Embedding(part.places, part.place_width)

@@ -1,4 +1,4 @@
-"""SpanBERT's second question: a span's tokens from the two tokens around it (arXiv:1907.10529 §3.2)."""
+"""The span boundary objective's questions (SpanBERT): a span's tokens from the two tokens around it (arXiv:1907.10529 §3.2)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from plume.noise.target import Aim, InPlace, SecondQuestion
 
 
 @dataclass(frozen=True, kw_only=True)
-class InPlaceWithEnds(InPlace):
-    """In place, and `ends`: each token by the positions before and after its span, and its place inside it (0, 1, 2 …).
+class InPlaceWithBoundaries(InPlace):
+    """In place, and `ends`: each token by the two boundaries of its span, the positions before and after, and its place inside it (0, 1, 2 …).
 
     As in the authors' code only the first `longest` tokens of a span are asked for (--max-pair-targets 15; spans that touched may be
     longer), and only of spans with an ordinary token on both sides.

@@ -11,14 +11,14 @@ from torch import nn
 
 from plume.core.batch import Encoded, Target
 from plume.heads.head import Dims
-from plume.heads.span_ends import SpanEnds, SpanEndsModule
+from plume.heads.span_boundary import SpanBoundary, SpanBoundaryModule
 
 WIDTH, VOCABULARY = 6, 11
 
 
 @pytest.fixture
-def head() -> SpanEndsModule:
-    made = SpanEnds(places=5, place_width=3).build(Dims(width=WIDTH, token=nn.Embedding(VOCABULARY, WIDTH))).double()
+def head() -> SpanBoundaryModule:
+    made = SpanBoundary(places=5, place_width=3).build(Dims(width=WIDTH, token=nn.Embedding(VOCABULARY, WIDTH))).double()
     generator = torch.Generator().manual_seed(3)
     with torch.no_grad():
         for parameter in made.parameters():
@@ -26,7 +26,7 @@ def head() -> SpanEndsModule:
     return made
 
 
-def oracle(head: SpanEndsModule, states: np.ndarray, left: int, right: int, place: int, answer: int) -> float:
+def oracle(head: SpanBoundaryModule, states: np.ndarray, left: int, right: int, place: int, answer: int) -> float:
     """h0 = [x_left; x_right; p]; h1 = norm(gelu(W1 h0)); h2 = norm(gelu(W2 h1)); softmax over the tied embedding."""
     weight = {name: value.detach().numpy() for name, value in head.named_parameters()}
 
@@ -55,7 +55,7 @@ def asked() -> tuple[torch.Tensor, Target]:
 
 
 @pytest.mark.parametrize("gradients", [True, False])
-def test_the_loss_is_the_papers(head: SpanEndsModule, asked: tuple[torch.Tensor, Target], gradients: bool) -> None:
+def test_the_loss_is_the_papers(head: SpanBoundaryModule, asked: tuple[torch.Tensor, Target], gradients: bool) -> None:
     states, target = asked
     flat = states.reshape(-1, WIDTH).numpy()
     expected = oracle(head, flat, 0, 3, 0, 7) + oracle(head, flat, 0, 3, 1, 9) + oracle(head, flat, 7, 9, 0, 2)
@@ -65,7 +65,7 @@ def test_the_loss_is_the_papers(head: SpanEndsModule, asked: tuple[torch.Tensor,
     assert int(loss.count) == 3
 
 
-def test_only_the_ends_are_read(head: SpanEndsModule, asked: tuple[torch.Tensor, Target]) -> None:
+def test_only_the_ends_are_read(head: SpanBoundaryModule, asked: tuple[torch.Tensor, Target]) -> None:
     """The states inside a span, and of every other token, play no part."""
     states, target = asked
     states = states.requires_grad_()
@@ -75,5 +75,5 @@ def test_only_the_ends_are_read(head: SpanEndsModule, asked: tuple[torch.Tensor,
     assert read.nonzero().flatten().tolist() == [0, 3, 7, 9]
 
 
-def test_flops_count_every_product(head: SpanEndsModule) -> None:
+def test_flops_count_every_product(head: SpanBoundaryModule) -> None:
     assert head.flops(4) == 2 * 4 * ((2 * WIDTH + 3) * WIDTH + WIDTH * WIDTH + VOCABULARY * WIDTH)
