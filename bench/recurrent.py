@@ -20,8 +20,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from plume.nn.recurrent import Recurrent, RecurrentStack, run_together
-from plume.nn.recurrent_layer import RecurrentLayer
+from plume.nn.recurrent.layer import RecurrentLayer
+from plume.nn.recurrent.recurrent import Recurrent, RecurrentStack, run_together
 from plume.train.allocator import keep_freed_memory
 
 

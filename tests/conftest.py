@@ -32,7 +32,7 @@ from plume.model.kinds import BatchKind
 from plume.model.networks.model import Model
 from plume.model.recipe import Recipe
 from plume.nn.character_embedding import CharacterEmbedding
-from plume.nn.recurrent import Recurrent
+from plume.nn.recurrent.recurrent import Recurrent
 from plume.recipes import _catalog as catalog
 from plume.text.known_languages import Languages
 from plume.text.tokenizer import Tokenizer

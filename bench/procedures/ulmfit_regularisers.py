@@ -19,7 +19,7 @@ from _stream import beginning, stream_loss, words_of
 import plume
 from plume.core.batch import Batch, Order
 from plume.model.networks.model import Model
-from plume.nn import recurrent
+from plume.nn.recurrent.recurrent import recurrent
 
 PAPER = {"word": 0.05, "input": 0.4, "layer": 0.3, "output": 0.4, "weight": 0.5}
 PARTS = {

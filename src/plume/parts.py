@@ -72,7 +72,6 @@ from plume.nn.block import Norm, NormKind
 from plume.nn.bounded_embedding import BoundedEmbedding
 from plume.nn.character_embedding import CharacterEmbedding
 from plume.nn.characters import CharacterCNN
-from plume.nn.conditional_gru import Conditioning
 from plume.nn.embedding import Embedding, EmbeddingModule
 from plume.nn.network import Network
 from plume.nn.positions.functional import Functional
@@ -83,8 +82,9 @@ from plume.nn.positions.scheme import NoPositions, PositionModule, PositionSchem
 from plume.nn.positions.sinusoidal import SineColumns, Sinusoidal
 from plume.nn.positions.t5 import Buckets, LearnedAndBuckets
 from plume.nn.positions.two_dimensional import TwoDimensional
-from plume.nn.recurrent import Recurrent
-from plume.nn.recurrent_layer import RecurrentCell, Start
+from plume.nn.recurrent.layer import RecurrentCell, Start
+from plume.nn.recurrent.recurrent import Recurrent
+from plume.nn.recurrent.vector_decoder import Conditioning
 from plume.nn.stack import Sharing, Transformer
 from plume.noise.appended import AppendedSpans
 from plume.noise.blanks import LongBlank, PoissonBlanks, SentenceBlanks

@@ -21,7 +21,7 @@ from plume.model.networks.bilm import BiLM
 from plume.model.use.language_model import LanguageModel
 from plume.nn.characters import CharacterCNN
 from plume.nn.positions.learned import Learned
-from plume.nn.recurrent_layer import RecurrentCell
+from plume.nn.recurrent.layer import RecurrentCell
 from plume.objectives.bidirectional_lm import bidirectional_lm
 from plume.objectives.causal_lm import causal_lm
 from plume.objectives.masked_lm import masked_lm

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from plume.cli import main
-from plume.comparing.running.forks import fork_server, hidden_main
+from plume.comparing.forks import fork_server, hidden_main
 from plume.data.corpus import Corpus
 
 SMALL = (

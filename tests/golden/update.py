@@ -15,7 +15,7 @@ from plume.core.seeds import Draws
 from plume.data.collate import gather
 from plume.model.recipe import Recipe
 from plume.nn.character_embedding import CharacterEmbedding
-from plume.nn.recurrent import Recurrent
+from plume.nn.recurrent.recurrent import Recurrent
 from plume.noise.spelling import Spelling
 from plume.recipes import _catalog as catalog
 from plume.text.format import Format

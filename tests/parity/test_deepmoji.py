@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from plume.core.batch import Batch, Target
 from plume.core.part import replace
-from plume.nn.recurrent_layer import RecurrentLayer
+from plume.nn.recurrent.layer import RecurrentLayer
 
 ROWS, TIME, VOCABULARY = 4, 9, 60
 LENGTH = torch.tensor([9, 3, 1, 6])

@@ -32,13 +32,13 @@ from plume.model.task_head import TaskHead
 from plume.recipes import _catalog as catalog
 from plume.tasks import classification, multi_label, multiple_choice, ner, pos, qa, regression, similarity
 from plume.tuning.adapting.adaptation import Adaptation
+from plume.tuning.adapting.decoder_rows import through_decoder
 from plume.tuning.adapting.network import TaskModel
 from plume.tuning.adapting.ways.adapters import LowRankAdapters
 from plume.tuning.adapting.ways.full import FullTuning
 from plume.tuning.adapting.ways.probe import LinearProbe
 from plume.tuning.declared import Declared
 from plume.tuning.exchange import export_tuned, import_tuned, task_of
-from plume.tuning.rows.decoder_rows import through_decoder
 from plume.tuning.task import Task
 from plume.tuning.tuned import TunedModel, assemble, reading_order
 

@@ -17,6 +17,7 @@ import pytest
 import torch
 
 import plume
+from plume.comparing.cells import Cell
 from plume.comparing.compare import Compared, compare
 from plume.comparing.entrants import lineup
 from plume.comparing.entrants.derived import DerivedEntrant
@@ -24,7 +25,6 @@ from plume.comparing.entrants.directories import HuggingFaceDirectory, ModelDire
 from plume.comparing.entrants.entrant import Entrant
 from plume.comparing.entrants.lineup import entrants, make_entrant
 from plume.comparing.planning import rehearsal
-from plume.comparing.planning.cells import Cell
 from plume.comparing.planning.grid import grid
 from plume.comparing.results import Origin, Results, Status
 from plume.comparing.running import work

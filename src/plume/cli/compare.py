@@ -61,7 +61,7 @@ def run(
 
     Without --corpus and --task it runs on what plume brings, in about ten minutes on two cores: bert, xlnet and elmo, a minute each, two seeds.
     """
-    from plume.comparing.running.forks import fork_server
+    from plume.comparing.forks import fork_server
 
     fork_server()
     from plume.comparing.compare import compare, finished, prepare

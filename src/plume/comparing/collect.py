@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from plume._version import __version__
+from plume.comparing.cells import Cell, CellKind
 from plume.comparing.entrants.entrant import Entrant
-from plume.comparing.entrants.naming import called
 from plume.comparing.measuring.records import model_record, pretrain_record, score_record
-from plume.comparing.planning.cells import Cell, CellKind
+from plume.comparing.naming import called
 from plume.comparing.planning.commands import cell_command, study_command
 from plume.comparing.recommend import recommend, standings
 from plume.comparing.results import Comparison, Costs, Disagreement, PredictionSpeed, Probe, Results, Status, Summary, TaskRecord

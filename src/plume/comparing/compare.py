@@ -8,11 +8,11 @@ from pathlib import Path
 
 from rich.console import Console
 
+from plume.comparing.cells import Cell
 from plume.comparing.collect import collect
 from plume.comparing.entrants.entrant import Entrant
 from plume.comparing.entrants.lineup import entrants
 from plume.comparing.planning.again import cells_again, throw_away
-from plume.comparing.planning.cells import Cell
 from plume.comparing.planning.grid import grid
 from plume.comparing.planning.plan import StudyPlan, make_plan
 from plume.comparing.planning.rehearsal import Look, Rehearsal, look_at_tasks, refuse_small_budget, rehearse_all

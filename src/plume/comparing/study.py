@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from plume.comparing.entrants import naming
+from plume.comparing import naming
 from plume.comparing.guess import guess_kind
 from plume.core import catalog
 from plume.core.errors import PlumeError, suggest
@@ -52,7 +52,7 @@ class Study(Part):
 
     corpus: tuple[str, ...]
     tasks: tuple[StudyTask, ...]
-    recipes: tuple[str, ...]  # the entrants, as `comparing/entrants/naming.py` reads them
+    recipes: tuple[str, ...]  # the entrants, as `comparing/naming.py` reads them
     budget: Budget
     seeds: int = 3
     size: str = "tiny"  # of recipes that are named without one

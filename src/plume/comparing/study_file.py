@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from plume.comparing.entrants import naming
+from plume.comparing import naming
 from plume.comparing.study import TUNE_OPTIONS, Study, StudyTask, make_study, make_task
 from plume.core.errors import PlumeError, suggest
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from plume.core.part import Part, replace
-from plume.nn.conditional_gru import Conditioning
-from plume.nn.recurrent import Recurrent
-from plume.nn.recurrent_layer import RecurrentCell
+from plume.nn.recurrent.layer import RecurrentCell
+from plume.nn.recurrent.recurrent import Recurrent
+from plume.nn.recurrent.vector_decoder import Conditioning
 from plume.nn.stack import Transformer
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ class AttentionalDecoder(Assembly):
 
     def build(self, recipe: Recipe, *, vocabulary: int) -> Model:
         from plume.model.networks.translation_encoder import CoVeModel
-        from plume.nn.recurrent_attention import AttentionDecoder
+        from plume.nn.recurrent.attention_decoder import AttentionDecoder
 
         decoder = AttentionDecoder(width=2 * recipe.network.output_width, depth=recipe.network.depth, dropout=self.dropout)
         return CoVeModel(recipe, vocabulary=vocabulary, decoder=decoder)
@@ -218,7 +218,7 @@ class NeighbourDecoders(Assembly):
 
     def build(self, recipe: Recipe, *, vocabulary: int) -> Model:
         from plume.model.networks.neighbour_decoders import SkipThoughtModel
-        from plume.nn.conditional_gru import VectorDecoder
+        from plume.nn.recurrent.vector_decoder import VectorDecoder
 
         decoder = VectorDecoder(width=recipe.network.width, conditioning=self.conditioning)
         return SkipThoughtModel(recipe, vocabulary=vocabulary, decoder=decoder)

@@ -24,7 +24,7 @@ from plume.model.schedule import Linear, Schedule
 from plume.nn.embedding import Embedding
 from plume.nn.network import Network
 from plume.nn.positions.scheme import PositionScheme
-from plume.nn.recurrent import Recurrent
+from plume.nn.recurrent.recurrent import Recurrent
 from plume.nn.stack import Sharing, Transformer
 from plume.noise.noise import Noise
 from plume.objectives._objective import Objective

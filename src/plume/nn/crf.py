@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from plume.core.errors import PlumeError
-from plume.nn.recurrent_rows import arranged, from_the_end
+from plume.nn.recurrent.rows import arranged, from_the_end
 
 _FORBIDDEN = -1e4  # finite, so that even a gold path that breaks the rules has a loss
 _SPREAD = 100.0  # scores further apart than this stay logarithms: products of their exponentials could underflow, even in float64

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from plume.core.errors import PlumeError
 from plume.core.part import Part
 from plume.nn.dropout import dropout
-from plume.nn.recurrent_layer import RecurrentLayer
+from plume.nn.recurrent.layer import RecurrentLayer
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,8 +8,8 @@ from torch import Tensor, nn
 
 from plume.core.errors import PlumeError
 from plume.core.part import Part
-from plume.nn.bidirectional import Bidirectional
-from plume.nn.recurrent import Recurrent
+from plume.nn.recurrent.bidirectional import Bidirectional
+from plume.nn.recurrent.recurrent import Recurrent
 
 
 @dataclass(frozen=True, kw_only=True)

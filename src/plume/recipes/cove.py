@@ -22,7 +22,7 @@ from plume.model.recipe import Recipe, Training
 from plume.model.schedule import Linear
 from plume.nn.embedding import Embedding
 from plume.nn.positions.scheme import NoPositions
-from plume.nn.recurrent import Recurrent
+from plume.nn.recurrent.recurrent import Recurrent
 from plume.objectives.translation import translation
 from plume.recipes._sizes import with_small_recurrent
 from plume.recipes.transformer import TRANSFORMER

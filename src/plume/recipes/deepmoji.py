@@ -27,8 +27,8 @@ from plume.model.recipe import Recipe, Training
 from plume.model.schedule import Constant, Linear
 from plume.nn.bounded_embedding import BoundedEmbedding
 from plume.nn.positions.scheme import NoPositions
-from plume.nn.recurrent import Recurrent
-from plume.nn.recurrent_layer import Start
+from plume.nn.recurrent.layer import Start
+from plume.nn.recurrent.recurrent import Recurrent
 from plume.objectives.emoji_prediction import emoji_prediction
 from plume.recipes._sizes import with_small_recurrent
 from plume.text.format import Format

@@ -26,8 +26,8 @@ from plume.model.schedule import Constant
 from plume.nn.character_embedding import CharacterEmbedding
 from plume.nn.characters import SMALL, CharacterCNN
 from plume.nn.positions.scheme import NoPositions
-from plume.nn.recurrent import Recurrent
-from plume.nn.recurrent_layer import Start
+from plume.nn.recurrent.layer import Start
+from plume.nn.recurrent.recurrent import Recurrent
 from plume.objectives.bidirectional_lm import bidirectional_lm
 from plume.recipes._sizes import sized_recurrent, with_small_recurrent
 from plume.text.format import Format

@@ -22,11 +22,11 @@ from plume.data.layouts.neighbours import Neighbours
 from plume.model.assembly import NeighbourDecoders
 from plume.model.recipe import Recipe, Training
 from plume.model.schedule import Constant
-from plume.nn.conditional_gru import Conditioning
 from plume.nn.embedding import Embedding
 from plume.nn.positions.scheme import NoPositions
-from plume.nn.recurrent import Recurrent
-from plume.nn.recurrent_layer import RecurrentCell, Start
+from plume.nn.recurrent.layer import RecurrentCell, Start
+from plume.nn.recurrent.recurrent import Recurrent
+from plume.nn.recurrent.vector_decoder import Conditioning
 from plume.objectives.following_sentence import following_sentence
 from plume.objectives.preceding_sentence import preceding_sentence
 from plume.recipes._sizes import with_small_recurrent

@@ -25,7 +25,7 @@ from plume.model.recipe import Recipe, Training
 from plume.model.schedule import SlantedTriangular
 from plume.nn.embedding import Embedding
 from plume.nn.positions.scheme import NoPositions
-from plume.nn.recurrent import Recurrent
+from plume.nn.recurrent.recurrent import Recurrent
 from plume.objectives.causal_lm import causal_lm
 from plume.recipes._sizes import with_small_recurrent
 from plume.text.format import Format

@@ -1,5 +1,5 @@
 """Summarisation: what matters in a text, in few words."""
 
-from plume.tuning.kinds.text_to_text import TextToText
+from plume.tuning.writing.text_to_text import TextToText
 
 TASK = TextToText(kind="summarisation", title="a text in few words", metric="rougeL")

@@ -1,5 +1,5 @@
 """Text to text: any text to write for a text that is read."""
 
-from plume.tuning.kinds.text_to_text import TextToText
+from plume.tuning.writing.text_to_text import TextToText
 
 TASK = TextToText(kind="text-to-text", title="a text for a text", metric="chrf")

@@ -25,10 +25,10 @@ from plume.train.loop import Outcome, TrainingPlan
 from plume.train.metrics import METRICS
 from plume.train.settings import RUN
 from plume.tuning.adapting.adaptation import Adaptation
-from plume.tuning.adapting.bodies import as_tuned, read_model
 from plume.tuning.adapting.body import Body
 from plume.tuning.adapting.network import TaskModel
 from plume.tuning.best import BEST, BEST_SCORE, Best
+from plume.tuning.bodies import as_tuned, read_model
 from plume.tuning.card import write_card
 from plume.tuning.declared import Declared, save_declaration
 from plume.tuning.preparing import PreparedTask, prepare

@@ -25,9 +25,9 @@ from plume.readers.example import Example, Reading
 from plume.text.tokenizer import Tokenizer
 from plume.train.device import to_device
 from plume.tuning.adapting.body import Body
+from plume.tuning.adapting.decoder_rows import decoder_start, through_decoder
 from plume.tuning.adapting.network import TaskModel
 from plume.tuning.declared import Declared, body_of, read_declaration, save_declaration
-from plume.tuning.rows.decoder_rows import decoder_start, through_decoder
 from plume.tuning.rows.questions import Floats, Questions, in_reading_order, inference_batches
 from plume.tuning.rows.rows import Coder
 from plume.tuning.rows.spoken import with_language

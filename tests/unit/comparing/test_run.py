@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from plume.comparing.cells import Cell, CellKind
 from plume.comparing.planning.again import cells_again, throw_away
-from plume.comparing.planning.cells import Cell, CellKind
 from plume.comparing.results import Status
 from plume.comparing.running.engine import State
 from plume.comparing.running.run import Clock, GridProgress, _ready, locked, mark_cannot, read_states, run_cells

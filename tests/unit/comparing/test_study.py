@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from plume.comparing.cells import CellKind
 from plume.comparing.entrants.lineup import entrants
 from plume.comparing.entrants.pretrained import SCRATCH
 from plume.comparing.measuring.records import parent_of
-from plume.comparing.planning.cells import CellKind
 from plume.comparing.planning.grid import grid
 from plume.comparing.results import Control
 from plume.comparing.study import Study, Tokenizing, make_study, make_task, parse_task, refuse_within

@@ -12,10 +12,10 @@ from torch import Tensor, nn
 
 from plume.core.errors import PlumeError
 from plume.core.part import replace
-from plume.nn.bidirectional import Bidirectional
-from plume.nn.recurrent import Recurrent, RecurrentStack, run_together
-from plume.nn.recurrent_layer import RecurrentCell, RecurrentLayer, Start
-from plume.nn.recurrent_rows import State
+from plume.nn.recurrent.bidirectional import Bidirectional
+from plume.nn.recurrent.layer import RecurrentCell, RecurrentLayer, Start
+from plume.nn.recurrent.recurrent import Recurrent, RecurrentStack, run_together
+from plume.nn.recurrent.rows import State
 
 ROWS, TIME, INPUT, WIDTH = 4, 7, 5, 6
 CLIPS = [(None, None), (0.3, None), (0.3, 0.2), (9.0, 9.0)]
@@ -66,7 +66,7 @@ def test_an_lstm_is_the_loop_of_its_steps(
     projection: int | None, residual: bool, cell_clip: float | None, projection_clip: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Outputs, last states and every gradient, with a state carried in and gradients that come through the last state too."""
-    monkeypatch.setattr("plume.nn.recurrent_steps._IN_CACHE", 3 * ROWS * 4 * WIDTH)  # blocks that do not divide the time
+    monkeypatch.setattr("plume.nn.recurrent.steps._IN_CACHE", 3 * ROWS * 4 * WIDTH)  # blocks that do not divide the time
     part = Recurrent(
         width=WIDTH,
         depth=2,

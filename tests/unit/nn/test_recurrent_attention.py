@@ -8,9 +8,9 @@ from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
 from plume.core.errors import PlumeError
-from plume.nn.conditional_gru import Conditioning, VectorDecoder
-from plume.nn.recurrent_attention import AttentionDecoder, AttentionDecoderModule, DecoderState
-from plume.nn.recurrent_rows import State
+from plume.nn.recurrent.attention_decoder import AttentionDecoder, AttentionDecoderModule, DecoderState
+from plume.nn.recurrent.rows import State
+from plume.nn.recurrent.vector_decoder import Conditioning, VectorDecoder
 
 ROWS, TIME, SOURCE, INPUT, WIDTH = 3, 5, 6, 4, 7
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from plume.comparing.cells import Cell, CellKind
 from plume.comparing.entrants.derived import DerivedEntrant
 from plume.comparing.entrants.directories import ModelDirectory
 from plume.comparing.entrants.entrant import Entrant
 from plume.comparing.entrants.few_steps import few_steps
 from plume.comparing.entrants.pretrained import pretrain, pretrain_words
-from plume.comparing.planning.cells import Cell, CellKind
 from plume.comparing.results import Origin
 from plume.comparing.shown import shown
 from plume.comparing.study import Study

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+from plume.comparing.cells import Cell, CellKind
 from plume.comparing.entrants.entrant import Entrant
 from plume.comparing.entrants.pretrained import can_go_on
-from plume.comparing.planning.cells import Cell, CellKind
 from plume.comparing.results import Origin
 from plume.comparing.study import Study
 

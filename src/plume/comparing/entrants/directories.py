@@ -6,8 +6,8 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from plume.comparing.cells import Cell, CellKind
 from plume.comparing.entrants.entrant import Entrant
-from plume.comparing.planning.cells import Cell, CellKind
 from plume.comparing.results import Origin
 from plume.comparing.shown import shown
 from plume.comparing.study import Study

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from plume.comparing.planning.cells import Cell, CellKind
+from plume.comparing.cells import Cell, CellKind
 from plume.comparing.results import Control, Origin
 from plume.comparing.study import Study
 from plume.model.recipe import Recipe

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from plume.comparing.entrants.continued import continued
 from plume.comparing.entrants.directories import directory_entrant
 from plume.comparing.entrants.entrant import Entrant
-from plume.comparing.entrants.naming import called, is_recipe_file, path_in, split
 from plume.comparing.entrants.pretrained import PretrainedEntrant, ScratchEntrant
+from plume.comparing.naming import called, is_recipe_file, path_in, split
 from plume.comparing.study import Study, Tokenizing
 from plume.core.errors import PlumeError, suggest
 from plume.core.part import has_path

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from plume.comparing.cells import Cell, CellKind
 from plume.comparing.entrants.entrant import Entrant
 from plume.comparing.entrants.few_steps import compile_loops, few_steps
-from plume.comparing.entrants.naming import is_recipe_file
-from plume.comparing.planning.cells import Cell, CellKind
+from plume.comparing.naming import is_recipe_file
 from plume.comparing.results import Control, Origin
 from plume.comparing.shown import shown
 from plume.comparing.study import Study

@@ -23,8 +23,8 @@ from plume.nn.pooling import MEAN
 from plume.readers.example import Example
 from plume.text.tokenizer import Tokenizer
 from plume.train.device import to_device
-from plume.tuning.adapting.bodies import read_model
 from plume.tuning.adapting.body import Body
+from plume.tuning.bodies import read_model
 from plume.tuning.kinds.labelling import LabelTask
 from plume.tuning.kinds.tagging import OUTSIDE, Tagging, TagKind
 from plume.tuning.rows.questions import Floats, TokenQuestions, inference_batches

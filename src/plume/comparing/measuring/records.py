@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from plume.comparing.cells import Cell, CellKind
 from plume.comparing.entrants.entrant import Entrant
 from plume.comparing.entrants.lineup import overrides_for
 from plume.comparing.measuring.sizes import disk, parameters
-from plume.comparing.planning.cells import Cell, CellKind
 from plume.comparing.results import CurvePoint, ModelRecord, Origin, PredictionSpeed, PretrainRecord, RecipeDifference, ScoreRecord, Status
 from plume.comparing.study import Study
 from plume.core.files import read_json

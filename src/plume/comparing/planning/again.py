@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from plume.comparing.planning.cells import Cell, CellKind
+from plume.comparing.cells import Cell, CellKind
 from plume.core.errors import PlumeError, suggest
 
 

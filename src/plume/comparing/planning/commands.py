@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from plume.comparing.planning.cells import Cell
+from plume.comparing.cells import Cell
 from plume.comparing.shown import shown
 from plume.comparing.study import Study
 

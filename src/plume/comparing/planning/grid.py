@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from plume.comparing.cells import Cell, CellKind
 from plume.comparing.entrants.entrant import Entrant
-from plume.comparing.planning.cells import Cell, CellKind
 from plume.comparing.study import Study
 
 

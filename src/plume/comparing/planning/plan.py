@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
+from plume.comparing.cells import Cell, CellKind
 from plume.comparing.entrants.entrant import Entrant
-from plume.comparing.planning.cells import Cell, CellKind
 from plume.comparing.planning.rehearsal import Look, Rehearsal
 from plume.comparing.study import Study, tune_options
 from plume.train.budget import Budget

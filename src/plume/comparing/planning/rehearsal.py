@@ -19,12 +19,12 @@ from pathlib import Path
 
 import torch
 
+from plume.comparing.cells import CellKind
 from plume.comparing.entrants.entrant import Entrant
 from plume.comparing.entrants.few_steps import PAIRS, SAMPLE
+from plume.comparing.forks import fork_server, hidden_main
 from plume.comparing.measuring.sizes import parameters, peak_memory
-from plume.comparing.planning.cells import CellKind
 from plume.comparing.rows.scored import scored_examples
-from plume.comparing.running.forks import fork_server, hidden_main
 from plume.comparing.study import Study
 from plume.core.errors import PlumeError
 from plume.core.files import write_text
@@ -33,8 +33,8 @@ from plume.model.recipe import Recipe
 from plume.readers.example import Example
 from plume.train.budget import Budget, Spent
 from plume.train.metrics import read_metrics
-from plume.tuning.adapting.bodies import read_model
 from plume.tuning.adapting.body import network
+from plume.tuning.bodies import read_model
 from plume.tuning.declared import Declared
 from plume.tuning.settings import usual_way
 from plume.tuning.task import Task

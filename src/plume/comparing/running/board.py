@@ -11,8 +11,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from plume.comparing.cells import Cell, CellKind
 from plume.comparing.entrants.entrant import Entrant
-from plume.comparing.planning.cells import Cell, CellKind
 from plume.comparing.planning.plan import StudyPlan
 from plume.comparing.results import Status
 from plume.comparing.running.run import GridProgress

@@ -11,8 +11,8 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, Protocol
 
-from plume.comparing.planning.cells import Cell
-from plume.comparing.running.forks import fork_server, hidden_main
+from plume.comparing.cells import Cell
+from plume.comparing.forks import fork_server, hidden_main
 
 State = dict[str, Any] | None
 

@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
-from plume.comparing.planning.cells import Cell
+from plume.comparing.cells import Cell
 from plume.comparing.running.engine import State
 from plume.core import own_parts
 from plume.core.errors import PlumeError

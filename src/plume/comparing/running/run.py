@@ -11,8 +11,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from plume.comparing.cells import Cell, CellKind
 from plume.comparing.measuring.sizes import machine, versions
-from plume.comparing.planning.cells import Cell, CellKind
 from plume.comparing.results import Status
 from plume.comparing.running.engine import Engine, State
 from plume.comparing.running.work import STUDY, read_study

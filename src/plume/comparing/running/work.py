@@ -19,12 +19,12 @@ from typing import Any
 import torch
 from threadpoolctl import threadpool_limits
 
+from plume.comparing.cells import Cell, CellKind
 from plume.comparing.entrants.entrant import Entrant
 from plume.comparing.entrants.pretrained import can_go_on
 from plume.comparing.measuring.probes import probe
 from plume.comparing.measuring.sizes import peak_memory
 from plume.comparing.measuring.speed import measure_speed
-from plume.comparing.planning.cells import Cell, CellKind
 from plume.comparing.results import Status
 from plume.comparing.rows.scored import scored_examples
 from plume.comparing.study import Study, tune_options

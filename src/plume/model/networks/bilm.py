@@ -9,8 +9,8 @@ from torch import Tensor
 
 from plume.core.batch import Batch, Encoded, Order
 from plume.model.networks.recurrent import RecurrentModel
-from plume.nn.recurrent import Recurrent, RecurrentOutput, run_together
-from plume.nn.recurrent_rows import State
+from plume.nn.recurrent.recurrent import Recurrent, RecurrentOutput, run_together
+from plume.nn.recurrent.rows import State
 
 
 class BiLM(RecurrentModel):

@@ -14,9 +14,9 @@ from plume.heads.attention_classification import AttentionClassificationModule
 from plume.heads.head import Dims, HeadModule, Loss
 from plume.model.networks.recurrent import RecurrentModel, picked
 from plume.model.recipe import Recipe
-from plume.nn.bidirectional import Bidirectional
 from plume.nn.positions.scheme import PositionModule
-from plume.nn.recurrent import Recurrent
+from plume.nn.recurrent.bidirectional import Bidirectional
+from plume.nn.recurrent.recurrent import Recurrent
 from plume.objectives._objective import Objective
 
 

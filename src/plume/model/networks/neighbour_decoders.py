@@ -9,9 +9,9 @@ from torch import Tensor, nn
 from plume.core.batch import Batch, Encoded
 from plume.model.networks.recurrent_decoding import RecurrentDecoding
 from plume.model.recipe import Recipe
-from plume.nn.conditional_gru import VectorDecoder, VectorDecoderModule
 from plume.nn.pooling import LAST
-from plume.nn.recurrent_rows import State
+from plume.nn.recurrent.rows import State
+from plume.nn.recurrent.vector_decoder import VectorDecoder, VectorDecoderModule
 
 
 class SkipThoughtModel(RecurrentDecoding):

@@ -15,16 +15,16 @@ from plume.heads.cnn_softmax import CNNSoftmaxModule
 from plume.heads.head import Dims, HeadModule, Loss
 from plume.model.memory import States
 from plume.model.networks.model import Model
-from plume.nn.bidirectional import BidirectionalStack
 from plume.nn.character_embedding import CharacterEmbeddingModule
-from plume.nn.conditional_gru import VectorDecoderModule
 from plume.nn.embedding import EmbeddingModule, positions_of
 from plume.nn.pooling import LAST_MAX_MEAN
 from plume.nn.positions.scheme import PositionModule
-from plume.nn.recurrent import Recurrent, RecurrentOutput, RecurrentStack
-from plume.nn.recurrent_attention import AttentionDecoderModule
-from plume.nn.recurrent_layer import RecurrentCell
-from plume.nn.recurrent_rows import State
+from plume.nn.recurrent.attention_decoder import AttentionDecoderModule
+from plume.nn.recurrent.bidirectional import BidirectionalStack
+from plume.nn.recurrent.layer import RecurrentCell
+from plume.nn.recurrent.recurrent import Recurrent, RecurrentOutput, RecurrentStack
+from plume.nn.recurrent.rows import State
+from plume.nn.recurrent.vector_decoder import VectorDecoderModule
 from plume.nn.stack import initialise
 from plume.objectives._objective import Objective
 

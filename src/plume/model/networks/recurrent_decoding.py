@@ -11,8 +11,8 @@ from torch import Tensor
 from plume.core.batch import Batch, Encoded
 from plume.heads.head import Dims, HeadModule
 from plume.model.networks.recurrent import RecurrentModel, picked
-from plume.nn.recurrent_attention import DecoderState
-from plume.nn.recurrent_rows import State
+from plume.nn.recurrent.attention_decoder import DecoderState
+from plume.nn.recurrent.rows import State
 from plume.objectives._objective import Objective
 
 

@@ -9,10 +9,10 @@ from torch import Tensor
 from plume.core.batch import Batch, Encoded
 from plume.model.networks.recurrent_decoding import RecurrentDecoding
 from plume.model.recipe import Recipe
-from plume.nn.bidirectional import Bidirectional
 from plume.nn.positions.scheme import PositionModule
-from plume.nn.recurrent import Recurrent
-from plume.nn.recurrent_attention import AttentionDecoder
+from plume.nn.recurrent.attention_decoder import AttentionDecoder
+from plume.nn.recurrent.bidirectional import Bidirectional
+from plume.nn.recurrent.recurrent import Recurrent
 
 
 class CoVeModel(RecurrentDecoding):

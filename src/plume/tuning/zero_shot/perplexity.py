@@ -16,7 +16,7 @@ from plume.core.part import replace
 from plume.data.store import Store
 from plume.heads.head import HeadModule, precise
 from plume.model.use.abilities import Abilities
-from plume.nn.recurrent import Recurrent
+from plume.nn.recurrent.recurrent import Recurrent
 from plume.tuning.rows.rows import Array
 from plume.tuning.zero_shot.blanks import at_blanks, batches_by_length, left_to_right, rows_for, tensor, wrapped
 

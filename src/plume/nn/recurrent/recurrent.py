@@ -14,8 +14,8 @@ from plume.core.errors import PlumeError
 from plume.nn.dropout import dropout, keep_mask
 from plume.nn.network import Network
 from plume.nn.positions.scheme import NoPositions
-from plume.nn.recurrent_layer import RecurrentCell, RecurrentLayer, Start, run_layers
-from plume.nn.recurrent_rows import State, arranged, at_end, from_the_end, placed
+from plume.nn.recurrent.layer import RecurrentCell, RecurrentLayer, Start, run_layers
+from plume.nn.recurrent.rows import State, arranged, at_end, from_the_end, placed
 
 
 @dataclass(frozen=True, kw_only=True)

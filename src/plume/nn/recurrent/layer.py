@@ -11,11 +11,11 @@ import torch
 from torch import Tensor, nn
 
 from plume.nn.dropout import dropout
-from plume.nn.recurrent_rows import State
-from plume.nn.recurrent_steps import gru_steps, lstm_steps
+from plume.nn.recurrent.rows import State
+from plume.nn.recurrent.steps import gru_steps, lstm_steps
 
 if TYPE_CHECKING:
-    from plume.nn.recurrent import Recurrent
+    from plume.nn.recurrent.recurrent import Recurrent
 
 
 class RecurrentCell(enum.StrEnum):

@@ -13,7 +13,7 @@ from typing import Any
 
 # What cells would else import each for itself, seconds every time.
 _IMPORTS = [
-    "plume.comparing.running.server_signals",
+    "plume.comparing.server_signals",
     "plume.comparing.running.work",
     "torch._dynamo",
     "scipy.stats",

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from plume.core.errors import PlumeError
 from plume.core.part import Part, replace
 from plume.nn.dropout import dropout
-from plume.nn.recurrent import Recurrent, RecurrentOutput, RecurrentStack, run_together
-from plume.nn.recurrent_rows import State
+from plume.nn.recurrent.recurrent import Recurrent, RecurrentOutput, RecurrentStack, run_together
+from plume.nn.recurrent.rows import State
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,9 +13,9 @@ from torch import Tensor, nn
 from plume.core.errors import PlumeError
 from plume.core.part import Part
 from plume.nn.dropout import dropout
-from plume.nn.recurrent import Recurrent
-from plume.nn.recurrent_layer import RecurrentLayer
-from plume.nn.recurrent_rows import State
+from plume.nn.recurrent.layer import RecurrentLayer
+from plume.nn.recurrent.recurrent import Recurrent
+from plume.nn.recurrent.rows import State
 
 
 @dataclass(frozen=True, kw_only=True)
