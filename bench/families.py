@@ -180,10 +180,10 @@ def memory(rounds: int) -> None:
 
     ratios = []
     with torch.inference_mode():
-        score(can, text)
+        score(can, [text])
         sliding(LENGTH, 8)
         for number in range(rounds):
-            remembered = seconds(lambda: score(can, text)) / len(ids)
+            remembered = seconds(lambda: score(can, [text])) / len(ids)
             window = seconds(lambda number=number: sliding(LENGTH + 32 * number, 32)) / 32  # type: ignore[misc]
             ratios.append(window / remembered)
     print(f"  {len(ids)} tokens: memory is {spread(ratios)} × as fast as a window of {LENGTH} that slides by one")

@@ -16,6 +16,7 @@ from plume.heads.head import precise
 from plume.model.use.abilities import Abilities
 from plume.model.use.filling import _at_masks
 from plume.model.use.language_model import LanguageModel
+from plume.model.use.rows import rows
 from plume.model.use.writers import DecoderWriter, SpanWriter
 from plume.static.model import WordModel
 from plume.tasks.classification import TASK as CLASSIFICATION
@@ -122,7 +123,7 @@ def test_t5_writes_the_label_after_its_sentinel(language_model: Any, template: s
     for text, row in zip(TEXTS, table, strict=False):
         for label, score in zip(LABELS, row, strict=True):
             before, own, after = label_tokens(can, template.replace("___", "{}").replace("{text}", text), label)
-            writer = DecoderWriter(can.model, can.head(kind), can.frame([*before, sentinel, *after]), [can.start, sentinel])
+            writer = DecoderWriter(can.model, can.head(kind), rows([can.frame([*before, sentinel, *after])]), rows([[can.start, sentinel]]))
             assert score == pytest.approx(written(writer, own), abs=1e-9)
 
 
@@ -152,7 +153,7 @@ def test_glm_writes_the_label_behind_the_text(language_model: Any, template: str
         for label, score in zip(LABELS, row, strict=True):
             before, own, after = label_tokens(can, template.replace("___", "{}").replace("{text}", text), label)
             frame = can.frame([*before, can.mask, *after])
-            writer = SpanWriter(can.model, can.head(can.spans()), frame, frame.index(can.mask), can.start)
+            writer = SpanWriter(can.model, can.head(can.spans()), rows([frame]), [frame.index(can.mask)], can.start)
             assert score == pytest.approx(written(writer, own), abs=1e-9)
 
 
