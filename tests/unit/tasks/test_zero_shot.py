@@ -14,7 +14,6 @@ from plume.core.errors import PlumeError
 from plume.core.part import replace
 from plume.heads.head import precise
 from plume.model.use.abilities import Abilities
-from plume.model.use.filling import _at_masks
 from plume.model.use.language_model import LanguageModel
 from plume.model.use.rows import rows
 from plume.model.use.writers import DecoderWriter, SpanWriter
@@ -67,24 +66,24 @@ def label_tokens(can: Abilities, said: str, label: str) -> tuple[list[int], list
 
 
 @torch.inference_mode()
-def by_masks(can: Abilities, said: str, label: str) -> float:
+def by_masks(at_masks: Any, can: Abilities, said: str, label: str) -> float:
     before, own, after = label_tokens(can, said, label)
     frame = can.frame([*before, *[-1] * len(own), *after])
     places = [place for place, token in enumerate(frame) if token == -1]
     shown = [can.mask if token == -1 else token for token in frame]
-    logits = _at_masks(can, shown, places, can.segment_tensor(shown, None)).log_softmax(-1)
+    logits = at_masks(can, shown, places).log_softmax(-1)
     return float(torch.stack([logits[place, token] for place, token in enumerate(own)]).mean())
 
 
 @pytest.mark.parametrize("template", ["{text} It is ___ again.", "About {}: {text}"])
 @pytest.mark.parametrize("family", MASKED)
-def test_masks_are_read_as_one_at_a_time(language_model: Any, family: str, template: str) -> None:
+def test_masks_are_read_as_one_at_a_time(language_model: Any, family: str, template: str, at_masks: Any) -> None:
     can = language_model(family).abilities
     table = Cloze(can, template, LABELS).scores(TEXTS)
     for text, row in zip(TEXTS, table, strict=True):
         said = template.replace("___", "{}").replace("{text}", text)
         for label, score in zip(LABELS, row, strict=True):
-            assert score == pytest.approx(by_masks(can, said, label), abs=1e-9), (text, label)
+            assert score == pytest.approx(by_masks(at_masks, can, said, label), abs=1e-9), (text, label)
 
 
 def test_labels_of_as_many_tokens_share_their_rows(language_model: Any) -> None:

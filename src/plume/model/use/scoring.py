@@ -108,9 +108,9 @@ def _inside(can: Abilities, width: int, begin: Sequence[int], end: Sequence[int]
 
 
 def _causal(can: Abilities, kind: BatchKind, ids: Rows, languages: Sequence[int | None], batch: int) -> list[Score]:
-    rows = [[can.tokenizer.separator, *one] for one in ids]
+    rows, longest = [[can.tokenizer.separator, *one] for one in ids], can.model.recipe.positions.longest
     sums = _Sums(can, len(ids))
-    windows = [(number, *window) for number, row in enumerate(rows) for window in _windows(row, can.model.recipe.positions.longest)]
+    windows = [(number, *window) for number, row in enumerate(rows) if len(row) > 1 for window in _windows(row, longest)]
     for index in by_length([len(part) for _, part, _ in windows], rows=batch):
         text, parts, known = zip(*(windows[number] for number in index), strict=True)
         tokens = padded(parts, can.tokenizer.pad, can.device)

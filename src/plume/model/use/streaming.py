@@ -11,7 +11,7 @@ from plume.text.tokenizer import Tokenizer
 # What may yet change: spaces (none stand before signs and between Chinese characters), bytes of a character that is not whole, and what
 # follows an apostrophe as long as it may become a contraction (`plume.text.tidy`).
 _LOOSE = " \ufffd"
-_APOSTROPHE = re.compile(r" ?' ?\w{0,2}$")
+_APOSTROPHE = re.compile(r" ?' ?\w{0,2}\Z")
 
 
 def pieces(tokenizer: Tokenizer, begun: Sequence[int], tokens: Iterable[int]) -> Iterator[str]:
