@@ -111,8 +111,10 @@ def test_a_stream_is_the_text_that_is_generated(language_model: Any, family: str
         for way in ({"greedy": True}, {"temperature": 2.0, "seed": 4}, {"beams": 2}):
             given = {"max_tokens": 12, "language": told(model), **way}
             pieces = list(model.stream(prompt, **given))
-            assert "".join(pieces) == model.generate(prompt, **given)
-            assert all(pieces)
+            whole, new = model.generate(prompt, **given), model.generate([prompt], echo=False, **given)[0]
+            assert "".join(pieces) == whole and all(pieces)
+            assert "".join(model.stream(prompt, echo=False, **given)) == new
+            assert whole.endswith(new) and len(new) < len(whole) + (model.abilities.decoder() is not None)
     unlike = [
         len(list(model.stream("The cat finds", max_tokens=20, temperature=2.0, seed=seed, language=told(model)))) for seed in range(4)
     ]

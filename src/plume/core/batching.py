@@ -16,12 +16,13 @@ def by_length(
     rows: int = ROWS,
     tokens: int | None = TOKENS,
     spread: float | None = None,
+    slack: int = 0,
     sizes: NDArray[np.int64] | None = None,
 ) -> Iterator[NDArray[np.int64]]:
     """The numbers of the things of like length, the shortest first: at most `rows` of them and `tokens` tokens, padding counted in; at least one.
 
-    None is more than `spread` longer than the first of its batch: 0 asks for equal lengths, 0.25 for a quarter at most. A thing that is several
-    rows together has its number of them in `sizes`; then `rows` is of things, and `length` that of its longest row.
+    None is longer than the first of its batch by more than `spread`, 0.25 being a quarter, and `slack` tokens: 0 and 0 ask for equal lengths. A
+    thing that is several rows together has its number of them in `sizes`; then `rows` is of things, and `length` that of its longest row.
 
     >>> [index.tolist() for index in by_length([5, 2, 2, 3, 9], tokens=10)]
     [[1, 2, 3], [0], [4]]
@@ -36,7 +37,7 @@ def by_length(
             held = np.arange(1, len(some) + 1) if sizes is None else np.cumsum(sizes[some])
             fits &= held * length[some] <= tokens
         if spread is not None:
-            fits &= length[some] <= length[some[0]] * (1 + spread)
+            fits &= length[some] <= length[some[0]] * (1 + spread) + slack
         count = max(1, int(fits.sum()))  # all of these only grow, so those that fit come first
         yield some[:count]
         first += count

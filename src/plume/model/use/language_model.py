@@ -151,6 +151,7 @@ class LanguageModel:
         seed: int | Sequence[int] = 0,
         code: str | None = None,
         language: Said | Sequence[Said] = None,
+        echo: bool = True,
     ) -> Prompt:
         """The prompt and what the model writes after it; of a model that writes a new text (a translation, a summary), that text alone.
 
@@ -158,7 +159,8 @@ class LanguageModel:
         as much as it read, for so it was trained.
 
         `greedy` takes the likeliest token each time, `beams` searches wider; a `repetition_penalty` above 1 (CTRL's paper: 1.2) makes tokens
-        that stand in the text already less likely. `code` is a control code (CTRL), `language` for families with a vector for each.
+        that stand in the text already less likely. `code` is a control code (CTRL), `language` for families with a vector for each. Without
+        `echo` the prompt is left out.
 
         Several prompts are written together, each as it would be alone; `source`, `seed` and `language` may then be lists, with one for each.
         """
@@ -171,7 +173,7 @@ class LanguageModel:
             begin(can, text, room=max_tokens, code=code, source=read, language=said, place=f"prompt {number}" if len(prompts) > 1 else "")
             for number, (text, read, said) in enumerate(told, 1)
         ]
-        found = continuations(can, begun, sampling=sampling, seeds=_each(seed, prompts, "seeds"))
+        found = continuations(can, begun, sampling=sampling, seeds=_each(seed, prompts, "seeds"), echo=echo)
         return found[0] if isinstance(prompt, str) else found
 
     def stream(
@@ -189,6 +191,7 @@ class LanguageModel:
         seed: int = 0,
         code: str | None = None,
         language: Said = None,
+        echo: bool = True,
     ) -> Iterator[str]:
         """What `generate` returns, in pieces as they are written: first the prompt, where it belongs to the text. Never half a character.
 
@@ -199,7 +202,7 @@ class LanguageModel:
         )
         can = self.abilities
         begun = begin(can, prompt, room=max_tokens, code=code, source=source, language=language)
-        return streamed(can, begun, sampling=sampling, seed=seed)
+        return streamed(can, begun, sampling=sampling, seed=seed, echo=echo)
 
     @torch.inference_mode()
     def score(

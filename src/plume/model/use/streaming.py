@@ -14,9 +14,12 @@ _LOOSE = " \ufffd"
 _APOSTROPHE = re.compile(r" ?' ?\w{0,2}\Z")
 
 
-def pieces(tokenizer: Tokenizer, begun: Sequence[int], tokens: Iterable[int]) -> Iterator[str]:
-    """What each token adds to the text that begins with `begun`, whose own text comes first. Joined they are the text of all tokens."""
-    ids, told = list(begun), ""
+def pieces(tokenizer: Tokenizer, begun: Sequence[int], tokens: Iterable[int], *, echo: bool = True) -> Iterator[str]:
+    """What each token adds to the text that begins with `begun`, whose own text comes first. Joined they are the text of all tokens.
+
+    Without `echo` they are what stands behind the text of `begun`.
+    """
+    ids, told = list(begun), "" if echo else tokenizer.decode(begun)
     for new in chain([[]], ([token] for token in tokens)):
         ids += new
         text = settled(tokenizer.decode(ids))

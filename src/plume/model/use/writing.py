@@ -82,7 +82,9 @@ def written(can: Abilities, texts: Sequence[Begun], *, sampling: Sampling, seeds
     if not texts:
         return
     length = [len(one.prompt if one.source is None else one.source) for one in texts]
-    for index in by_length(length, rows=max(1, _ROWS // sampling.beams), spread=texts[0].spread):
+    # A step in which some rows still read their prompts costs no more than one of a group of their own, which would write `room` of them.
+    slack = max(one.room for one in texts) if texts[0].spread else 0
+    for index in by_length(length, rows=max(1, _ROWS // sampling.beams), spread=texts[0].spread, slack=slack):
         some = [texts[number] for number in index]
         lines = [
             Line(room=one.room, before=one.said, ends=one.ends, seed=seeds[number]) for number, one in zip(index, some, strict=True)
@@ -91,17 +93,18 @@ def written(can: Abilities, texts: Sequence[Begun], *, sampling: Sampling, seeds
             yield int(index[row]), token
 
 
-def continuations(can: Abilities, texts: Sequence[Begun], *, sampling: Sampling, seeds: Sequence[int]) -> list[str]:
-    """Each prompt and what follows it; of a decoder that writes a text of its own, that text."""
+def continuations(can: Abilities, texts: Sequence[Begun], *, sampling: Sampling, seeds: Sequence[int], echo: bool = True) -> list[str]:
+    """Each prompt, if it is to be echoed, and what follows it; of a decoder that writes a text of its own, that text."""
     found = [list(one.text) for one in texts]
     for number, token in written(can, texts, sampling=sampling, seeds=seeds):
         found[number].append(token)
-    return [can.tokenizer.decode(ids) for ids in found]
+    before = [0 if echo else len(can.tokenizer.decode(one.text)) for one in texts]
+    return [can.tokenizer.decode(ids)[begin:] for ids, begin in zip(found, before, strict=True)]
 
 
-def streamed(can: Abilities, text: Begun, *, sampling: Sampling, seed: int) -> Iterator[str]:
+def streamed(can: Abilities, text: Begun, *, sampling: Sampling, seed: int, echo: bool = True) -> Iterator[str]:
     """The same text in pieces, as it is written."""
-    return pieces(can.tokenizer, text.text, (token for _, token in written(can, [text], sampling=sampling, seeds=[seed])))
+    return pieces(can.tokenizer, text.text, (token for _, token in written(can, [text], sampling=sampling, seeds=[seed])), echo=echo)
 
 
 def _fitting(can: Abilities, used: int, room: int) -> int:
