@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from plume.core.batch import Batch
-from plume.model.use.generate import Line, Sampling, beam_search, greedy, write
+from plume.model.use.generate import Sampling, Wanted, beam_search, greedy, write
 from plume.model.use.language_model import LanguageModel
 from plume.model.use.rows import rows
 from plume.model.use.writers import PromptWriter
@@ -41,7 +41,7 @@ PROMPTS = [[1], [2, 3, 4, 5], [6, 1], [5], [3, 3, 2]]
 
 
 def test_every_search_drives_a_writer_of_another_kind(table: Tensor) -> None:
-    lines = [Line(room=room, seed=room) for room in (6, 3, 9, 0, 7)]
+    lines = [Wanted(room=room, seed=room) for room in (6, 3, 9, 0, 7)]
     for sampling in (Sampling(greedy=True), Sampling(temperature=1.5), Sampling(beams=3), Sampling(beams=2, repetition_penalty=1.5)):
         found: list[list[int]] = [[] for _ in PROMPTS]
         for number, token in write(BigramWriter(table, rows(PROMPTS)), lines=lines, stop=STOP, sampling=sampling):
@@ -53,7 +53,7 @@ def test_every_search_drives_a_writer_of_another_kind(table: Tensor) -> None:
     likeliest = greedy(BigramWriter(table, rows(PROMPTS)), room=5, stop=STOP)
     for prompt, one in zip(PROMPTS, likeliest, strict=True):
         assert [*one.tokens, STOP][0] == int(table[prompt[-1]].argmax())
-    beams = beam_search(BigramWriter(table, rows(PROMPTS)), lines=[Line(room=4)] * 5, stop=STOP, beams=3)
+    beams = beam_search(BigramWriter(table, rows(PROMPTS)), lines=[Wanted(room=4)] * 5, stop=STOP, beams=3)
     assert [len(found) for found in beams] == [3] * 5
     assert all(found == sorted(found, reverse=True) for found in beams)
 

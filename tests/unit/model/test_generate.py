@@ -18,7 +18,7 @@ from plume.core.part import replace
 from plume.hf.export import config_of
 from plume.model.checkpoint import state_of
 from plume.model.networks.model import Model
-from plume.model.use.generate import Line, Sampling, write
+from plume.model.use.generate import Sampling, Wanted, write
 from plume.model.use.rows import rows
 from plume.model.use.writers import CausalWriter
 from plume.recipes import _catalog as catalog
@@ -47,7 +47,7 @@ def counterpart(model: Model, vocabulary: int) -> Any:
 
 def gone_on(model: Model, prompt: list[int], *, room: int, stop: int, sampling: Sampling, before: Sequence[int] = ()) -> list[int]:
     writer = CausalWriter(model, model.head("causal_lm"), rows([prompt]))
-    return [token for _, token in write(writer, lines=[Line(room=room, before=before)], stop=stop, sampling=sampling)]
+    return [token for _, token in write(writer, lines=[Wanted(room=room, before=before)], stop=stop, sampling=sampling)]
 
 
 def written(model: Model, prompt: list[int], *, room: int, **sampling: Any) -> list[int]:

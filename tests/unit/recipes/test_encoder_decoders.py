@@ -17,7 +17,7 @@ from plume.core.errors import PlumeError
 from plume.core.part import replace
 from plume.model.checkpoint import save_model
 from plume.model.recipe import Recipe
-from plume.model.use.generate import Line, Sampling, write
+from plume.model.use.generate import Sampling, Wanted, write
 from plume.model.use.language_model import LanguageModel
 from plume.model.use.rows import rows
 from plume.model.use.writers import DecoderWriter
@@ -80,7 +80,7 @@ def test_transformers_generates_the_same_text(family: str, model_of: Any, tmp_pa
     assert written[0] == can.start
     kind = can.decoder()
     writer = DecoderWriter(ours.model, can.head(kind), rows(inputs["input_ids"].tolist()), rows([[can.start]]))
-    found = [token for _, token in write(writer, lines=[Line(room=12)], stop=can.end, sampling=Sampling(greedy=True))]
+    found = [token for _, token in write(writer, lines=[Wanted(room=12)], stop=can.end, sampling=Sampling(greedy=True))]
     assert [token for token in written[1:] if token != can.end] == found
     assert len(found) > 2
 

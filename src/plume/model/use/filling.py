@@ -15,7 +15,7 @@ from plume.core.errors import PlumeError
 from plume.model.kinds import BatchKind
 from plume.model.use.abilities import Abilities, Said
 from plume.model.use.blanks import at_blanks
-from plume.model.use.generate import Line, Written, beam_search
+from plume.model.use.generate import Wanted, Written, beam_search
 from plume.model.use.writers import DecoderWriter, SpanWriter
 from plume.noise.decoder_target import TheSpan, WholeText
 from plume.noise.sentinels import SpansAfterSentinels
@@ -85,7 +85,7 @@ def _fill_spans(can: Abilities, kind: BatchKind, text: str, top: int) -> list[li
 
         def search(beams: int, place: int = place) -> list[Written]:
             writer = SpanWriter(can.model, can.head(kind), can.rows([frame]), [place], can.start)
-            return beam_search(writer, lines=[Line(room=_ROOM)], stop=can.end, beams=beams)[0]
+            return beam_search(writer, lines=[Wanted(room=_ROOM)], stop=can.end, beams=beams)[0]
 
         def read(guess: Written, place: int = place) -> list[Blank]:
             return [_blank(can, frame, place, list(guess.tokens), math.exp(guess.score))]
@@ -140,7 +140,7 @@ def _fill_sentinels(can: Abilities, kind: BatchKind, text: str, top: int) -> lis
     def search(beams: int) -> list[Written]:
         writer = _SentinelWriter(can.model, can.head(kind), can.rows([frame]), can.rows([[can.start, first]]))
         writer.closing = torch.tensor([can.end, *closing], device=can.device)
-        return beam_search(writer, lines=[Line(room=_room(can, _ROOM * count))], stop=can.end, beams=beams)[0]
+        return beam_search(writer, lines=[Wanted(room=_room(can, _ROOM * count))], stop=can.end, beams=beams)[0]
 
     def read(guess: Written) -> list[Blank]:
         spans = [_span(can, guess, number, sentinels) for number in range(count)]
@@ -191,9 +191,9 @@ def _rewritten(can: Abilities, kind: BatchKind, text: str, top: int) -> list[lis
         if isinstance(target, TheSpan):  # as many tokens as there are masks, at their own positions
             before = can.rows([frame[first - 1 : first] or [can.start]])
             writer = DecoderWriter(can.model, can.head(kind), source, before, position=[max(first - 1, 0)])
-            return beam_search(writer, lines=[Line(room=last - first)], stop=can.end, beams=beams, least=last - first)[0]
+            return beam_search(writer, lines=[Wanted(room=last - first)], stop=can.end, beams=beams, least=last - first)[0]
         writer = DecoderWriter(can.model, can.head(kind), source, can.rows([[can.start]]))
-        return beam_search(writer, lines=[Line(room=_room(can, len(frame) + _ROOM))], stop=can.end, beams=beams)[0]
+        return beam_search(writer, lines=[Wanted(room=_room(can, len(frame) + _ROOM))], stop=can.end, beams=beams)[0]
 
     def read(guess: Written) -> list[Blank]:
         span = list(guess.tokens)

@@ -63,7 +63,7 @@ class Sampling:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
+class Wanted:
     """What is wanted of one text: at most `room` tokens. `before` is the text that they follow, whose words count as said already."""
 
     room: int
@@ -121,7 +121,7 @@ class _Begun:
     """One line as it is written."""
 
     number: int
-    line: Line
+    line: Wanted
     generator: torch.Generator
     tokens: list[int] = field(default_factory=list)
     total: float = 0.0  # of the log-probabilities of its tokens, the stop included
@@ -135,13 +135,13 @@ class _Begun:
 class _Choice(Search):
     """One token a row at each step: the likeliest, or one that is drawn."""
 
-    def __init__(self, lines: Sequence[Line], *, stop: int, sampling: Sampling, device: torch.device) -> None:
+    def __init__(self, lines: Sequence[Wanted], *, stop: int, sampling: Sampling, device: torch.device) -> None:
         self.stop, self.sampling = stop, sampling
         self.lines = [_Begun(number=number, line=line, generator=self._generator(line, device)) for number, line in enumerate(lines)]
         self.going = list(self.lines)
         self.new: list[tuple[int, int]] = []  # (line, token) of the last step
 
-    def _generator(self, line: Line, device: torch.device) -> torch.Generator:
+    def _generator(self, line: Wanted, device: torch.device) -> torch.Generator:
         return torch.Generator(device=device).manual_seed(self.sampling.seed if line.seed is None else line.seed)
 
     def step(self, scores: Tensor, given: list[int] | None) -> Moves:
@@ -181,7 +181,7 @@ class _Choice(Search):
 
 
 @torch.inference_mode()
-def write(writer: Writer, *, lines: Sequence[Line], stop: int, sampling: Sampling) -> Iterator[tuple[int, int]]:
+def write(writer: Writer, *, lines: Sequence[Wanted], stop: int, sampling: Sampling) -> Iterator[tuple[int, int]]:
     """(which line, its next token) as they are written, up to but without `stop`; with beams, when all are done.
 
     There is a line for each of the writer's rows.
@@ -203,7 +203,7 @@ def write(writer: Writer, *, lines: Sequence[Line], stop: int, sampling: Samplin
 @torch.inference_mode()
 def greedy(writer: Writer, *, room: int, stop: int) -> list[Written]:
     """For each of the writer's rows the likeliest token each time, at most `room` of them, up to but without `stop`."""
-    search = _Choice([Line(room=room)] * writer.rows, stop=stop, sampling=Sampling(greedy=True), device=writer.device)
+    search = _Choice([Wanted(room=room)] * writer.rows, stop=stop, sampling=Sampling(greedy=True), device=writer.device)
     for _ in run(writer, search):
         pass
     return [one.written for one in search.lines]
@@ -212,7 +212,7 @@ def greedy(writer: Writer, *, room: int, stop: int) -> list[Written]:
 class _Beam:
     """One text's: the ways to go on that run, and those that are finished."""
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: Wanted) -> None:
         self.line = line
         self.total = torch.zeros(1)
         self.written: list[tuple[int, ...]] = [()]
@@ -252,7 +252,7 @@ class _Beam:
 class _Beams(Search):
     """Several ways to go on for each text, whose rows stand one behind the other."""
 
-    def __init__(self, lines: Sequence[Line], *, stop: int, beams: int, least: int, sampling: Sampling) -> None:
+    def __init__(self, lines: Sequence[Wanted], *, stop: int, beams: int, least: int, sampling: Sampling) -> None:
         self.stop, self.beams, self.least, self.sampling = stop, beams, least, sampling
         self.texts = [_Beam(line) for line in lines]
         self.going = list(self.texts)
@@ -279,7 +279,7 @@ class _Beams(Search):
 
 @torch.inference_mode()
 def beam_search(
-    writer: Writer, *, lines: Sequence[Line], stop: int, beams: int, least: int = 0, sampling: Sampling = Sampling()
+    writer: Writer, *, lines: Sequence[Wanted], stop: int, beams: int, least: int = 0, sampling: Sampling = Sampling()
 ) -> list[list[Written]]:
     """For each line the likeliest ways to go on that were found, best first; finished ones wait while the others go on.
 

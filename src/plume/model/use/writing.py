@@ -13,7 +13,7 @@ from plume.core.errors import PlumeError
 from plume.heads.head import HeadModule
 from plume.model.kinds import BatchKind
 from plume.model.use.abilities import Abilities, Said
-from plume.model.use.generate import Line, Sampling, write
+from plume.model.use.generate import Sampling, Wanted, write
 from plume.model.use.streaming import pieces
 from plume.model.use.writers import CausalWriter, DecoderWriter, MaskWriter, QueryWriter, SpanWriter, Writer
 from plume.noise.decoder_target import Continuation, TheSpan
@@ -87,7 +87,7 @@ def written(can: Abilities, texts: Sequence[Begun], *, sampling: Sampling, seeds
     for index in by_length(length, rows=max(1, _ROWS // sampling.beams), spread=texts[0].spread, slack=slack):
         some = [texts[number] for number in index]
         lines = [
-            Line(room=one.room, before=one.said, ends=one.ends, seed=seeds[number]) for number, one in zip(index, some, strict=True)
+            Wanted(room=one.room, before=one.said, ends=one.ends, seed=seeds[number]) for number, one in zip(index, some, strict=True)
         ]  # fmt: skip
         for row, token in write(writer_for(can, some), lines=lines, stop=can.end, sampling=sampling):
             yield int(index[row]), token

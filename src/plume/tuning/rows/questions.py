@@ -164,6 +164,7 @@ class QuestionReader:
     _plans: dict[int, NDArray[np.int64]] = field(default_factory=dict, repr=False)
 
     def batches(self, epoch: int) -> NDArray[np.int64]:
+        """[steps, rows] the groups of each step of an epoch."""
         if epoch not in self._plans:
             generator = np.random.default_rng([self.seed % 2**64, epoch])
             made = length_batches(self.questions.length, rows=self.rows, generator=generator)
@@ -171,10 +172,12 @@ class QuestionReader:
         return self._plans[epoch]
 
     def following(self, cursor: Cursor) -> Cursor:
+        """The step after this one."""
         more = cursor.step + 1 < len(self.batches(cursor.epoch))
         return Cursor(epoch=cursor.epoch, step=cursor.step + 1) if more else Cursor(epoch=cursor.epoch + 1)
 
     def step(self, cursor: Cursor, shares: Sequence[slice]) -> tuple[Batch, ...]:
+        """The batch of a step, in parts."""
         index = self.batches(cursor.epoch)[cursor.step]
         return tuple(self.finish(self.questions.batch(index[share])) for share in shares)
 

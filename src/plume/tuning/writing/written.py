@@ -15,7 +15,7 @@ from plume.core.batching import by_length
 from plume.heads.head import Head
 from plume.heads.sentence_classification import SentenceClassification
 from plume.model.networks.model import Model
-from plume.model.use.generate import Line, Written, beam_search, greedy
+from plume.model.use.generate import Wanted, Written, beam_search, greedy
 from plume.readers.example import Example
 from plume.text.pieces import bounds
 from plume.text.tokenizer import Tokenizer
@@ -122,7 +122,7 @@ class WrittenTask(Task):
             if beams == 1:
                 written = greedy(writer, room=room, stop=self.writes.end)
             else:
-                lines = [Line(room=room)] * len(index)
+                lines = [Wanted(room=room)] * len(index)
                 written = [ways[0] for ways in beam_search(writer, lines=lines, stop=self.writes.end, beams=beams)]
             found |= zip(index.tolist(), written, strict=True)
         return [found[number] for number in range(len(questions))]
