@@ -1,12 +1,13 @@
-"""What the families' own mechanisms cost: positions, streams, memory, noise.
+"""What the families' own mechanisms cost: positions, streams, memory, writing, noise.
 
-Three questions, each a ratio measured in the same run (interleaved rounds, median and spread):
+Four questions, each a ratio measured in the same run (interleaved rounds, median and spread):
 
 1. a training step with relative positions or two streams, against BERT of the same size at the same length, per token of text;
 2. scoring a long text with Transformer-XL's memory, against a window of the same context that slides by one token;
-3. how fast each family's noise makes batches, against how fast its model eats them.
+3. writing after sixteen prompts at once with GPT-2, against one after the other;
+4. how fast each family's noise makes batches, against how fast its model eats them.
 
-    python bench/families.py [--rounds 7] [--part positions|memory|noise]
+    python bench/families.py [--rounds 7] [--part positions|memory|writing|noise]
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from plume.embedded.material import write_embedded
 from plume.embedded.python_manual import english_documents
 from plume.model.memory import Memory
 from plume.model.recipe import Recipe
+from plume.model.use.language_model import LanguageModel
 from plume.model.use.scoring import score
 from plume.nn.positions.functional import Functional
 from plume.nn.positions.relative import Relative
@@ -50,10 +52,10 @@ CPU = torch.device("cpu")
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--part", choices=("positions", "memory", "noise"))
+    parser.add_argument("--part", choices=("positions", "memory", "writing", "noise"))
     given = parser.parse_args()
     torch.set_num_threads(2)
-    parts = {"positions": positions, "memory": memory, "noise": noise}
+    parts = {"positions": positions, "memory": memory, "writing": writing, "noise": noise}
     for name, run in parts.items():
         if given.part in (None, name):
             print(f"\n{name}")
@@ -180,16 +182,45 @@ def memory(rounds: int) -> None:
 
     ratios = []
     with torch.inference_mode():
-        score(can, text)
+        score(can, [text])
         sliding(LENGTH, 8)
         for number in range(rounds):
-            remembered = seconds(lambda: score(can, text)) / len(ids)
+            remembered = seconds(lambda: score(can, [text])) / len(ids)
             window = seconds(lambda number=number: sliding(LENGTH + 32 * number, 32)) / 32  # type: ignore[misc]
             ratios.append(window / remembered)
     print(f"  {len(ids)} tokens: memory is {spread(ratios)} × as fast as a window of {LENGTH} that slides by one")
 
 
-# 3. Noise
+# 3. Writing
+
+
+def writing(rounds: int) -> None:
+    """Random weights: what is written does not change how long it takes, as long as it does not stop."""
+    recipe = catalog.recipe("gpt2/tiny")
+    with tempfile.TemporaryDirectory() as scratch:
+        tokenizer = train_tokenizer(
+            _corpus(recipe, Path(scratch), labelled=False), replace(recipe.tokenizer, vocabulary=2000), recipe.format
+        )
+    network = recipe.assembly.build(recipe, vocabulary=tokenizer.size)
+    network.initialise(0)
+    model = LanguageModel(network, tokenizer)
+    words = " ".join(itertools.islice(english_documents(), 4)).split()
+    prompts = [" ".join(words[40 * number : 40 * number + 3 + number]) for number in range(16)]  # of 3 to 18 words
+    for name, way in {"greedy": {"greedy": True}, "sampled": {"top_p": 0.9}, "four beams": {"beams": 4}}.items():
+
+        def together(way: Any = way) -> None:
+            model.generate(prompts, **way)
+
+        def one_by_one(way: Any = way) -> None:
+            for prompt in prompts:
+                model.generate(prompt, **way)
+
+        together()
+        ratios = [seconds(one_by_one) / seconds(together) for _ in range(rounds)]
+        print(f"  {name}: {len(prompts)} prompts at once are {spread(ratios)} × as fast as one after the other")
+
+
+# 4. Noise
 
 
 def noise(rounds: int) -> None:

@@ -14,7 +14,7 @@ from plume.core.errors import PlumeError
 from plume.model.use.generate import Sampling
 from plume.model.use.language_model import LanguageModel
 from plume.model.use.writers import CausalWriter, DecoderWriter, MaskWriter, QueryWriter, SpanWriter, Writer
-from plume.model.use.writing import answerer
+from plume.model.use.writing import answering, writer_for
 from plume.recipes import _catalog as catalog
 from plume.text.control import control_codes
 
@@ -118,7 +118,7 @@ def test_answers_a_source_or_says_why_not(language_model: Any, family: str) -> N
     assert kind is not None and kind.noise.closes
     ids = model.tokenizer.encode([TEXT])[0]
     answer = can.closed(kind, ids)
-    writer, _ = answerer(can, SOURCE, [])
+    writer = writer_for(can, [answering(can, SOURCE, [], room=8)])
     given = len(can.opening(kind))  # which the writer starts with, and a score counts
     with torch.no_grad():
         total = sum(float(without_cache(writer, 0, answer[given:place])[answer[place]]) for place in range(given, len(answer)))
@@ -148,11 +148,11 @@ def without_cache(writer: Writer, start: int, written: list[int]) -> Tensor:
     elif isinstance(writer, DecoderWriter):
         tokens = torch.tensor([[*writer.prompt[0].tolist(), *written]])
         place = torch.arange(tokens.shape[1])[None] + start
-        batch = Batch(tokens=tokens, order=Order.CAUSAL, position=place, source=writer.source)
+        batch = Batch(tokens=tokens, order=Order.CAUSAL, position=place, source=writer.source.map(lambda rows: rows[:1]))
     elif isinstance(writer, SpanWriter):
-        tokens = torch.tensor([[*writer.text, writer.start, *written]])
-        order = (torch.arange(tokens.shape[1])[None] - len(writer.text) + 1).clamp(min=0)
-        place = torch.arange(tokens.shape[1])[None].masked_fill(order > 0, writer.blank)
+        tokens = torch.tensor([[*writer.text[0].tolist(), writer.start, *written]])
+        order = (torch.arange(tokens.shape[1])[None] - writer.text.shape[1] + 1).clamp(min=0)
+        place = torch.arange(tokens.shape[1])[None].masked_fill(order > 0, int(writer.blank[0]))
         batch = Batch(tokens=tokens, order=Order.RANKED, rank=order, position=place, within=order)
     else:
         assert isinstance(writer, MaskWriter | QueryWriter)
@@ -182,7 +182,7 @@ def test_a_step_with_the_cache_is_a_pass_over_the_whole(
     monkeypatch.setattr("plume.model.use.writing.write", lambda writer, **_: caught.append(writer) or [])
     model.generate(TEXT, source=source, max_tokens=8)
     (writer,) = caught
-    start = writer.position if isinstance(writer, DecoderWriter) else 0
+    start = int(writer.position) if isinstance(writer, DecoderWriter) else 0
     words = [number for number in range(5, model.tokenizer.size) if number not in model.tokenizer.special_ids]
     with torch.no_grad():
         scores = writer.first()

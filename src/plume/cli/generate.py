@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -34,20 +35,22 @@ def run(
     import plume
 
     loaded = plume.load(model)
-    for number in range(samples):
-        print(
-            loaded.generate(
-                prompt,
-                max_tokens=max_tokens,
-                temperature=temperature,
-                top_k=top_k,
-                top_p=top_p,
-                greedy=greedy,
-                beams=beams,
-                repetition_penalty=repetition_penalty,
-                seed=seed + number,
-                code=code,
-                source=source,
-                language=language,
-            )
-        )
+    options: dict[str, Any] = {
+        "max_tokens": max_tokens,
+        "temperature": temperature,
+        "top_k": top_k,
+        "top_p": top_p,
+        "greedy": greedy,
+        "beams": beams,
+        "repetition_penalty": repetition_penalty,
+        "code": code,
+        "source": source,
+        "language": language,
+    }
+    if samples == 1 and sys.stdout.isatty():
+        for piece in loaded.stream(prompt, seed=seed, **options):
+            print(piece, end="", flush=True)
+        print()
+        return
+    for text in loaded.generate([prompt] * samples, seed=list(range(seed, seed + samples)), **options):
+        print(text)

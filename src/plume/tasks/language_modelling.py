@@ -17,6 +17,7 @@ from plume.data.encoding import encode_corpus
 from plume.data.store import Store
 from plume.data.store_files import StoreWriter
 from plume.model.use.abilities import Abilities
+from plume.model.use.blanks import fills
 from plume.model.use.language_model import LanguageModel
 from plume.objectives._objective import Answers
 from plume.text.control import control_id
@@ -25,7 +26,7 @@ from plume.train.evaluate import evaluate
 from plume.train.feeding import make_mixture
 from plume.tuning.loaded import Loaded
 from plume.tuning.task import DirectTask, Prediction
-from plume.tuning.zero_shot.blanks import fills, language_model
+from plume.tuning.zero_shot.blanks import language_model
 from plume.tuning.zero_shot.perplexity import fill_in, predict_next
 
 _BLANK = r"_{3,}"

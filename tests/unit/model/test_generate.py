@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -17,7 +18,8 @@ from plume.core.part import replace
 from plume.hf.export import config_of
 from plume.model.checkpoint import state_of
 from plume.model.networks.model import Model
-from plume.model.use.generate import Sampling, write
+from plume.model.use.generate import Sampling, Wanted, write
+from plume.model.use.rows import rows
 from plume.model.use.writers import CausalWriter
 from plume.recipes import _catalog as catalog
 
@@ -43,8 +45,13 @@ def counterpart(model: Model, vocabulary: int) -> Any:
     return theirs.eval()
 
 
+def gone_on(model: Model, prompt: list[int], *, room: int, stop: int, sampling: Sampling, before: Sequence[int] = ()) -> list[int]:
+    writer = CausalWriter(model, model.head("causal_lm"), rows([prompt]))
+    return [token for _, token in write(writer, lines=[Wanted(room=room, before=before)], stop=stop, sampling=sampling)]
+
+
 def written(model: Model, prompt: list[int], *, room: int, **sampling: Any) -> list[int]:
-    return write(CausalWriter(model, model.head("causal_lm"), prompt), room=room, stop=STOP, sampling=Sampling(**sampling))
+    return gone_on(model, prompt, room=room, stop=STOP, sampling=Sampling(**sampling))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -60,7 +67,7 @@ def test_greedy_is_transformers_greedy(gpt2: Any, seed: int) -> None:
     endless = max((expected(stop) for stop in range(12)), key=len)
     assert len(endless) == 20
     for stop in {*endless[:4], *endless[-2:]}:
-        ours = write(CausalWriter(model, model.head("causal_lm"), prompt), room=20, stop=stop, sampling=Sampling(greedy=True))
+        ours = gone_on(model, prompt, room=20, stop=stop, sampling=Sampling(greedy=True))
         assert ours == expected(stop) == endless[: endless.index(stop)]
 
 
@@ -156,8 +163,7 @@ def test_penalised_text_is_transformers_text(gpt2: Any, seed: int) -> None:
     model, prompt = gpt2(12, seed), [4, 3, 7]
     given = {"do_sample": False, "max_new_tokens": 12, "eos_token_id": STOP, "pad_token_id": STOP}
     found = counterpart(model, 12).generate(torch.tensor([prompt]), repetition_penalty=3.0, **given)
-    writer = CausalWriter(model, model.head("causal_lm"), prompt)
-    ours = write(writer, room=12, stop=STOP, sampling=Sampling(repetition_penalty=3.0, greedy=True), before=prompt)
+    ours = gone_on(model, prompt, room=12, stop=STOP, sampling=Sampling(repetition_penalty=3.0, greedy=True), before=prompt)
     assert ours == [token for token in found[0, 3:].tolist() if token != STOP]
     assert ours != written(model, prompt, room=12, greedy=True)
 
@@ -166,8 +172,7 @@ def test_each_beam_is_penalised_for_its_own_text(gpt2: Any) -> None:
     """Where what was said is made impossible, no beam says anything twice."""
     model = gpt2(20, 1)
     for prompt in ([4, 3, 7], [9]):
-        writer = CausalWriter(model, model.head("causal_lm"), prompt)
-        found = write(writer, room=9, stop=STOP, sampling=Sampling(repetition_penalty=1e6, beams=3), before=prompt)
+        found = gone_on(model, prompt, room=9, stop=STOP, sampling=Sampling(repetition_penalty=1e6, beams=3), before=prompt)
         assert len({*prompt, *found}) == len(prompt) + len(found) > len(prompt) + 3
 
 

@@ -13,6 +13,7 @@ from plume.core.part import replace
 from plume.model.networks.model import Model
 from plume.model.networks.two_streams import TwoStreamModel
 from plume.model.use.language_model import LanguageModel
+from plume.model.use.rows import rows
 from plume.model.use.writers import QueryWriter
 
 FAMILIES = ["xlnet", "mpnet"]
@@ -178,7 +179,7 @@ def test_writing_with_a_cache_is_writing_without(language_model: Any) -> None:
     model, mask = found.model, found.tokenizer.mask
     ids = found.tokenizer.encode(["The cat finds a box"])[0]
     with torch.no_grad():
-        writer = QueryWriter(model, model.head("permuted_lm"), ids, mask)
+        writer = QueryWriter(model, model.head("permuted_lm"), rows([ids]), mask)
         assert float((writer.first()[0] - next_scores(model, ids, mask)).abs().max()) < 1e-5
         for token in (9, 11, 7):
             ids = [*ids, token]

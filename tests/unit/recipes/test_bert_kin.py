@@ -15,6 +15,7 @@ from plume.core.seeds import Draws
 from plume.data.collate import gather
 from plume.heads.token_prediction import TokenPrediction
 from plume.model.recipe import Recipe
+from plume.model.use.rows import rows as texts
 from plume.model.use.writers import MaskWriter, SpanWriter
 from plume.nn.visibility import ranks
 from plume.noise.appended import AppendedSpans
@@ -291,7 +292,7 @@ def test_unilm_writes_as_it_was_trained(miniature: Any, built: Any) -> None:
     """Each next token as the whole text with a mask at its place gives it, in the segment of one-way text."""
     model = built(miniature("unilm")).eval()
     text, mask = [7, 9, 11, 13, 8], 4
-    writer = MaskWriter(model, model.head("left_to_right_lm"), text[:2], mask, segment=2)
+    writer = MaskWriter(model, model.head("left_to_right_lm"), texts([text[:2]]), mask, segment=2)
     with torch.no_grad():
         found = [writer.first(), *(writer.go_on(torch.tensor([token])) for token in text[2:])]
         for number, scores in enumerate(found):
@@ -377,7 +378,7 @@ def test_glm_writes_as_it_was_trained(miniature: Any, built: Any, on_cpu: Any) -
     head = model.head("document_infilling")
     with torch.no_grad():
         expected = head.logits(model.encode(batch).last[0, torch.from_numpy(where)]).float().log_softmax(-1)
-        writer = SpanWriter(model, head, text, text.index(4), 5)
+        writer = SpanWriter(model, head, texts([text]), [text.index(4)], 5)
         found = [writer.first(), *(writer.go_on(torch.tensor([token])) for token in aim.what[0][where][:-1])]
     assert len(found) == len(expected) >= 4
     assert float((torch.cat(found) - expected).abs().max()) < 1e-5

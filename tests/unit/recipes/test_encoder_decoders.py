@@ -17,8 +17,9 @@ from plume.core.errors import PlumeError
 from plume.core.part import replace
 from plume.model.checkpoint import save_model
 from plume.model.recipe import Recipe
-from plume.model.use.generate import Sampling, write
+from plume.model.use.generate import Sampling, Wanted, write
 from plume.model.use.language_model import LanguageModel
+from plume.model.use.rows import rows
 from plume.model.use.writers import DecoderWriter
 from plume.noise.spans import OneSpan
 from plume.objectives.document_rotation import document_rotation
@@ -78,8 +79,8 @@ def test_transformers_generates_the_same_text(family: str, model_of: Any, tmp_pa
     written = theirs.eval().generate(**inputs, max_new_tokens=12, do_sample=False, num_beams=1)[0].tolist()
     assert written[0] == can.start
     kind = can.decoder()
-    writer = DecoderWriter(ours.model, can.head(kind), inputs["input_ids"][0].tolist(), [can.start])
-    found = write(writer, room=12, stop=can.end, sampling=Sampling(greedy=True))
+    writer = DecoderWriter(ours.model, can.head(kind), rows(inputs["input_ids"].tolist()), rows([[can.start]]))
+    found = [token for _, token in write(writer, lines=[Wanted(room=12)], stop=can.end, sampling=Sampling(greedy=True))]
     assert [token for token in written[1:] if token != can.end] == found
     assert len(found) > 2
 
@@ -274,7 +275,7 @@ def test_scores_are_the_chain_rule_over_what_it_writes(family: str, model_of: An
     answer = can.frame(ids) if family == "bart" else [*ids, can.end]
     source = can.frame(model.tokenizer.encode([TEXT])[0])
     with torch.inference_mode():
-        writer = DecoderWriter(model.model, can.head(kind), source, [can.start])
+        writer = DecoderWriter(model.model, can.head(kind), rows([source]), rows([[can.start]]))
         scores, total = writer.first(), 0.0
         for token in answer:
             total += float(scores[0, token])

@@ -60,15 +60,15 @@ def test_a_code_stands_before_the_prompt(language_model: Any, monkeypatch: pytes
     prompts = []
 
     class Spy(CausalWriter):
-        def __init__(self, network: Any, head: Any, prompt: list[int], **options: Any) -> None:
+        def __init__(self, network: Any, head: Any, prompt: Batch, **options: Any) -> None:
             super().__init__(network, head, prompt, **options)
-            prompts.append((prompt, self.first()))
+            prompts.append((self.prompt.tolist(), self.first()))
 
     monkeypatch.setattr("plume.model.use.writing.CausalWriter", Spy)
     ids = model.tokenizer.encode(["the cat"])[0]
     for code in ("Books", "Wiki"):
         assert model.generate("the cat", code=code, max_tokens=3).lower().startswith("the cat"), "the code is not part of the text"
-        assert prompts[-1][0] == [model.tokenizer.id(f"<|{code}|>"), *ids]
+        assert prompts[-1][0] == [[model.tokenizer.id(f"<|{code}|>"), *ids]]
     assert float((prompts[0][1] - prompts[1][1]).abs().max()) > 1e-3, "the code tells"
     with pytest.raises(PlumeError, match=r"Unknown control code 'Nowhere': Known: Books, News, Wiki\..*labels of the corpus"):
         model.generate("the cat", code="Nowhere")

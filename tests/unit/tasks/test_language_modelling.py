@@ -16,7 +16,6 @@ from plume.core.errors import PlumeError
 from plume.core.part import replace
 from plume.heads.head import precise
 from plume.model.use import scoring
-from plume.model.use.filling import _at_masks
 from plume.model.use.language_model import LanguageModel
 from plume.static.model import WordModel
 from plume.tasks.language_modelling import TASK
@@ -157,7 +156,7 @@ def test_pseudo_perplexity_is_that_of_the_scores(language_model: Any, text: Any,
 
 
 @pytest.mark.parametrize("family", ["bert", "xlnet"])
-def test_filling_accuracy_is_that_of_a_slow_loop(language_model: Any, text: Any, family: str) -> None:
+def test_filling_accuracy_is_that_of_a_slow_loop(language_model: Any, text: Any, family: str, at_masks: Any) -> None:
     model = language_model(family)
     can = model.abilities
     documents = [SENTENCE, "My sister paints.", "我们喜欢苹果。"]
@@ -169,7 +168,7 @@ def test_filling_accuracy_is_that_of_a_slow_loop(language_model: Any, text: Any,
         for place in range(first, first + len(ids)):
             shown = [*frame[:place], can.mask, *frame[place + 1 :]]
             with torch.inference_mode():
-                scores = _at_masks(can, shown, [place], can.segment_tensor(shown, None))[0].log_softmax(-1)
+                scores = at_masks(can, shown, [place])[0].log_softmax(-1)
             total -= float(scores[frame[place]])
             places.append(int((scores > scores[frame[place]]).sum()))
     assert found["loss"] == pytest.approx(total / len(places), rel=1e-9)

@@ -14,8 +14,8 @@ from plume.core.errors import PlumeError
 from plume.core.part import replace
 from plume.heads.head import precise
 from plume.model.use.abilities import Abilities
-from plume.model.use.filling import _at_masks
 from plume.model.use.language_model import LanguageModel
+from plume.model.use.rows import rows
 from plume.model.use.writers import DecoderWriter, SpanWriter
 from plume.static.model import WordModel
 from plume.tasks.classification import TASK as CLASSIFICATION
@@ -66,24 +66,24 @@ def label_tokens(can: Abilities, said: str, label: str) -> tuple[list[int], list
 
 
 @torch.inference_mode()
-def by_masks(can: Abilities, said: str, label: str) -> float:
+def by_masks(at_masks: Any, can: Abilities, said: str, label: str) -> float:
     before, own, after = label_tokens(can, said, label)
     frame = can.frame([*before, *[-1] * len(own), *after])
     places = [place for place, token in enumerate(frame) if token == -1]
     shown = [can.mask if token == -1 else token for token in frame]
-    logits = _at_masks(can, shown, places, can.segment_tensor(shown, None)).log_softmax(-1)
+    logits = at_masks(can, shown, places).log_softmax(-1)
     return float(torch.stack([logits[place, token] for place, token in enumerate(own)]).mean())
 
 
 @pytest.mark.parametrize("template", ["{text} It is ___ again.", "About {}: {text}"])
 @pytest.mark.parametrize("family", MASKED)
-def test_masks_are_read_as_one_at_a_time(language_model: Any, family: str, template: str) -> None:
+def test_masks_are_read_as_one_at_a_time(language_model: Any, family: str, template: str, at_masks: Any) -> None:
     can = language_model(family).abilities
     table = Cloze(can, template, LABELS).scores(TEXTS)
     for text, row in zip(TEXTS, table, strict=True):
         said = template.replace("___", "{}").replace("{text}", text)
         for label, score in zip(LABELS, row, strict=True):
-            assert score == pytest.approx(by_masks(can, said, label), abs=1e-9), (text, label)
+            assert score == pytest.approx(by_masks(at_masks, can, said, label), abs=1e-9), (text, label)
 
 
 def test_labels_of_as_many_tokens_share_their_rows(language_model: Any) -> None:
@@ -122,7 +122,7 @@ def test_t5_writes_the_label_after_its_sentinel(language_model: Any, template: s
     for text, row in zip(TEXTS, table, strict=False):
         for label, score in zip(LABELS, row, strict=True):
             before, own, after = label_tokens(can, template.replace("___", "{}").replace("{text}", text), label)
-            writer = DecoderWriter(can.model, can.head(kind), can.frame([*before, sentinel, *after]), [can.start, sentinel])
+            writer = DecoderWriter(can.model, can.head(kind), rows([can.frame([*before, sentinel, *after])]), rows([[can.start, sentinel]]))
             assert score == pytest.approx(written(writer, own), abs=1e-9)
 
 
@@ -152,7 +152,7 @@ def test_glm_writes_the_label_behind_the_text(language_model: Any, template: str
         for label, score in zip(LABELS, row, strict=True):
             before, own, after = label_tokens(can, template.replace("___", "{}").replace("{text}", text), label)
             frame = can.frame([*before, can.mask, *after])
-            writer = SpanWriter(can.model, can.head(can.spans()), frame, frame.index(can.mask), can.start)
+            writer = SpanWriter(can.model, can.head(can.spans()), rows([frame]), [frame.index(can.mask)], can.start)
             assert score == pytest.approx(written(writer, own), abs=1e-9)
 
 

@@ -18,6 +18,7 @@ from plume.data.loader import Cursor
 from plume.model.build import build
 from plume.model.recipe import Recipe
 from plume.model.use.abilities import Abilities
+from plume.model.use.generate import greedy
 from plume.model.use.scoring import score
 from plume.readers.example import Example, Reading
 from plume.readers.squad_answers import GoldAnswer
@@ -43,7 +44,6 @@ from plume.tuning.writing import finding
 from plume.tuning.writing.by_text import By, approach
 from plume.tuning.writing.finding import way_of
 from plume.tuning.writing.label_scores import label_table
-from plume.tuning.writing.many_writers import greedy
 from plume.tuning.writing.worded import LabelByText, NumberByText, step_of
 from plume.tuning.writing.written import WrittenTask
 
@@ -196,7 +196,7 @@ def test_label_scores_are_those_of_each_label_alone(family: str, made: Any) -> N
     table = label_table(one.body, one.coder, one.questions, one.task.labels)
     can = Abilities(one.body, one.tokenizer)
     for row, example in zip(table, LABELLED, strict=True):
-        alone = [score(can, label, source=one.task.source(example)).log_probability for label in one.task.labels]
+        alone = [score(can, [label], source=[one.task.source(example)])[0].log_probability for label in one.task.labels]
         assert row.tolist() == pytest.approx(alone, rel=1e-5)
 
 

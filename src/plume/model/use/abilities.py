@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import torch
 
-from plume.core.batch import Order
+from plume.core.batch import Batch, Order
 from plume.core.errors import PlumeError
 from plume.heads.head import HeadModule
 from plume.model.kinds import BatchKind
 from plume.model.networks.model import Model
+from plume.model.use.rows import Ids, rows
 from plume.noise.appended import AppendedSpans
 from plume.noise.decoder_target import WholeText
 from plume.noise.target import InPlace, NextToken
@@ -21,6 +23,8 @@ Said = str | int | None  # a language's name or number; None: find it
 
 
 class Abilities:
+    """A model with its tokenizer: which kinds of batch it was trained with, and what texts look like in its family's format."""
+
     def __init__(self, model: Model, tokenizer: Tokenizer) -> None:
         self.model, self.tokenizer = model, tokenizer
         self.device = next(model.parameters()).device
@@ -45,6 +49,7 @@ class Abilities:
         return orders[0] if one_way else Order.FULL
 
     def head(self, kind: BatchKind) -> HeadModule:
+        """The one that predicts the tokens of this kind of batch."""
         return self.model.head(next(o.name for o in kind.objectives if o.answers is Answers.NOISE and o.asks is None))
 
     def masked(self) -> BatchKind | None:
@@ -147,17 +152,18 @@ class Abilities:
         return [*own[:place], *[own[place]] * (len(framed) - len(own) + 1), *own[place + 1 :]]
 
     def check_length(self, frame: list[int], text: str) -> None:
+        """Refuses a text that is longer than the model reads."""
         longest = self.model.recipe.positions.longest
         if longest is not None and len(frame) > longest:
             raise PlumeError(f"The text has {len(frame)} tokens, this model reads at most {longest}: shorten it ('{text[:30]}…').")
 
-    def segment_tensor(self, framed: list[int], language: int | None) -> torch.Tensor | None:
-        """[1, T] for a batch of one."""
-        found = self.segments(framed, language)
-        return None if found is None else self.tensor([found])
-
     def tensor(self, rows: list[list[int]]) -> torch.Tensor:
+        """[B, T] of rows of one length, where the model is."""
         return torch.tensor(rows, device=self.device)
+
+    def rows(self, texts: Sequence[Ids]) -> Batch:
+        """Texts of any lengths as one batch, where the model is."""
+        return rows(texts, pad=self.tokenizer.pad, device=self.device)
 
     @property
     def start(self) -> int:
@@ -169,6 +175,7 @@ class Abilities:
 
     @property
     def end(self) -> int:
+        """What closes what is written."""
         form = self.tokenizer.format
         found = self.tokenizer.id(form.end or form.separator)
         assert found is not None, "a format's tokens are in its tokenizer"
@@ -176,6 +183,7 @@ class Abilities:
 
     @property
     def mask(self) -> int:
+        """The token that stands for what is missing."""
         if self.tokenizer.mask is None:
             raise PlumeError(f"{self.name} has no mask token. {self.words()}")
         return self.tokenizer.mask

@@ -7,14 +7,15 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from plume.core.batch import Batch, Order
 from plume.core.errors import PlumeError
 from plume.model.kinds import BatchKind
 from plume.model.use.abilities import Abilities, Said
-from plume.model.use.generate import Written, beam_search
+from plume.model.use.blanks import at_blanks
+from plume.model.use.generate import Wanted, Written, beam_search
 from plume.model.use.writers import DecoderWriter, SpanWriter
 from plume.noise.decoder_target import TheSpan, WholeText
 from plume.noise.sentinels import SpansAfterSentinels
@@ -32,6 +33,7 @@ class Blank:
 
 
 def fill(can: Abilities, text: str, *, top: int, language: Said = None) -> list[list[Blank]]:
+    """For each blank of the text the `top` likeliest guesses."""
     if can.masked() or can.permuted():
         return _fill_tokens(can, text, top, language)
     can.check_language(language)
@@ -62,28 +64,17 @@ def _fill_tokens(can: Abilities, text: str, top: int, language: Said) -> list[li
     frame = _with_blanks(can, text)
     places = [number for number, token in enumerate(frame) if token == can.mask]
     told = re.sub(rf"_{{3,}}|{re.escape(can.tokenizer.format.mask or '___')}", " ", text)
-    segment = can.segment_tensor(frame, can.language(told, _plain(can, frame), language))
-    probability = _at_masks(can, frame, places, segment).float().softmax(-1)
+    spoken = can.language(told, _plain(can, frame), language)
+    head, states = at_blanks(
+        can, np.array([frame]), np.array([len(frame)]), np.array([places]), None if spoken is None else np.array([spoken])
+    )  # fmt: skip
+    probability = head.logits(states[0]).float().softmax(-1)
     probability[:, torch.from_numpy(can.tokenizer.special_ids).to(can.device)] = 0.0
     values, tokens = probability.topk(min(top, can.model.vocabulary))
     return [
         [_blank(can, frame, place, [int(token)], float(value)) for value, token in zip(values[row], tokens[row], strict=True)]
         for row, place in enumerate(places)
     ]
-
-
-def _at_masks(can: Abilities, frame: list[int], places: list[int], segment: Tensor | None) -> Tensor:
-    """[blanks, V] scores."""
-    tokens = can.tensor([frame])
-    if kind := can.masked():
-        return can.head(kind).logits(can.model.token_states(Batch(tokens=tokens, segment=segment)).last[0, places])
-    kind = can.permuted()
-    assert kind is not None, "only called for families that predict single tokens"
-    # Blanks come last in the order, so that the text does not look at them, nor they at each other.
-    rank = (tokens == can.mask).long()
-    read = can.tensor([places])
-    batch = Batch(tokens=tokens, segment=segment, order=Order.RANKED, rank=rank, read=read, query=torch.full_like(read, can.mask))
-    return can.head(kind).logits(can.model.encode(batch).last[0])
 
 
 def _fill_spans(can: Abilities, kind: BatchKind, text: str, top: int) -> list[list[Blank]]:
@@ -93,7 +84,8 @@ def _fill_spans(can: Abilities, kind: BatchKind, text: str, top: int) -> list[li
     for place in [number for number, token in enumerate(frame) if token == can.mask]:
 
         def search(beams: int, place: int = place) -> list[Written]:
-            return beam_search(SpanWriter(can.model, can.head(kind), frame, place, can.start), room=_ROOM, stop=can.end, beams=beams)
+            writer = SpanWriter(can.model, can.head(kind), can.rows([frame]), [place], can.start)
+            return beam_search(writer, lines=[Wanted(room=_ROOM)], stop=can.end, beams=beams)[0]
 
         def read(guess: Written, place: int = place) -> list[Blank]:
             return [_blank(can, frame, place, list(guess.tokens), math.exp(guess.score))]
@@ -146,9 +138,9 @@ def _fill_sentinels(can: Abilities, kind: BatchKind, text: str, top: int) -> lis
     places = [frame.index(sentinel) if sentinel is not None else 0 for sentinel in sentinels]
 
     def search(beams: int) -> list[Written]:
-        writer = _SentinelWriter(can.model, can.head(kind), frame, [can.start, first])
+        writer = _SentinelWriter(can.model, can.head(kind), can.rows([frame]), can.rows([[can.start, first]]))
         writer.closing = torch.tensor([can.end, *closing], device=can.device)
-        return beam_search(writer, room=_room(can, _ROOM * count), stop=can.end, beams=beams)
+        return beam_search(writer, lines=[Wanted(room=_room(can, _ROOM * count))], stop=can.end, beams=beams)[0]
 
     def read(guess: Written) -> list[Blank]:
         spans = [_span(can, guess, number, sentinels) for number in range(count)]
@@ -191,16 +183,17 @@ def _rewritten(can: Abilities, kind: BatchKind, text: str, top: int) -> list[lis
     frame = _with_blanks(can, text)
     first = frame.index(can.mask)
     last = len(frame) - frame[::-1].index(can.mask)
-    target = kind.noise.target
+    target, source = kind.noise.target, can.rows([frame])
     if not isinstance(target, WholeText) and frame[first:last] != [can.mask] * (last - first):
         raise PlumeError(f"{can.name} fills one blank at a time: leave the others out, or fill them one after another.")
 
     def search(beams: int) -> list[Written]:
         if isinstance(target, TheSpan):  # as many tokens as there are masks, at their own positions
-            writer = DecoderWriter(can.model, can.head(kind), frame, frame[first - 1 : first] or [can.start], position=max(first - 1, 0))
-            return beam_search(writer, room=last - first, stop=can.end, beams=beams, least=last - first)
-        writer = DecoderWriter(can.model, can.head(kind), frame, [can.start])
-        return beam_search(writer, room=_room(can, len(frame) + _ROOM), stop=can.end, beams=beams)
+            before = can.rows([frame[first - 1 : first] or [can.start]])
+            writer = DecoderWriter(can.model, can.head(kind), source, before, position=[max(first - 1, 0)])
+            return beam_search(writer, lines=[Wanted(room=last - first)], stop=can.end, beams=beams, least=last - first)[0]
+        writer = DecoderWriter(can.model, can.head(kind), source, can.rows([[can.start]]))
+        return beam_search(writer, lines=[Wanted(room=_room(can, len(frame) + _ROOM))], stop=can.end, beams=beams)[0]
 
     def read(guess: Written) -> list[Blank]:
         span = list(guess.tokens)

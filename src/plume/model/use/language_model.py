@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from plume.core.batch import Batch, Encoded, Order
+from plume.core.batch import Batch, Order
+from plume.core.batching import by_length
 from plume.core.errors import PlumeError
 from plume.model.checkpoint import load_model, save_model
 from plume.model.networks.model import Model
@@ -19,10 +21,14 @@ from plume.model.recipe import Recipe
 from plume.model.use.abilities import Abilities, Said
 from plume.model.use.filling import Blank, fill
 from plume.model.use.generate import Sampling
+from plume.model.use.rows import padded
 from plume.model.use.scoring import Score, score
-from plume.model.use.writing import continuation
+from plume.model.use.writing import begin, continuations, streamed
 from plume.nn.pooling import Pooling, pooling_of
 from plume.text.tokenizer import Tokenizer
+
+Prompt = TypeVar("Prompt", str, list[str])  # one text in, one out; several in, several out
+Value = TypeVar("Value", str, int, str | None, Said)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,20 +49,25 @@ class _Framed:
 
 
 class LanguageModel:
+    """A model with its tokenizer. Nothing here changes it: several threads may use one."""
+
     def __init__(self, model: Model, tokenizer: Tokenizer) -> None:
         self.model, self.tokenizer = model.eval(), tokenizer
         self.device = next(model.parameters()).device
 
     @classmethod
     def load(cls, folder: str | Path, *, device: str = "cpu") -> LanguageModel:
+        """From a model directory."""
         model, tokenizer = load_model(Path(folder))
         return cls(model.to(device), tokenizer)
 
     def save(self, folder: str | Path) -> None:
+        """As a model directory."""
         save_model(Path(folder), self.model, self.tokenizer)
 
     @property
     def recipe(self) -> Recipe:
+        """What it was made from."""
         return self.model.recipe
 
     @property
@@ -69,6 +80,7 @@ class LanguageModel:
         """What it was trained to do, and with which head."""
         return Abilities(self.model, self.tokenizer)
 
+    @torch.inference_mode()
     def embed(
         self,
         texts: str | Sequence[str],
@@ -89,7 +101,7 @@ class LanguageModel:
             raise PlumeError(f"There is no layer {layer}: this model has layers 0 (embeddings) to {depth}.")
         asked = None if pooling is None else pooling_of(pooling, layer=layer)
         found: dict[int, NDArray[np.float32]] = {}
-        for rows, made in self._batches(texts, batch, language):
+        for rows, made in self._batches(*self._wrapped(texts, _each(language, texts, "languages")), size=batch):
             encoded = self.model.encode(made, keep_layers=True)
             if asked is None:
                 pooled = self.model.pool(encoded, layer, self._lengths(made))
@@ -98,25 +110,31 @@ class LanguageModel:
             found |= dict(zip(rows.tolist(), pooled.float().cpu().numpy(), strict=True))
         return np.stack([found[row] for row in range(len(texts))]) if texts else np.zeros((0, self.model.width), np.float32)
 
-    def hidden(self, texts: str | Sequence[str], *, attention: bool = False, language: Said | Sequence[Said] = None) -> list[Hidden]:
-        """All layers of each text, and the attention of every head if asked."""
-        results: list[Hidden] = []
-        texts = _texts(texts)
-        for text, said in zip(texts, _said(language, texts), strict=True):
-            (framed,), unseen = self._wrapped([text], [said])
-            encoded = self._encode_one(framed, unseen, attention=attention)
-            ids = framed.tokens
-            layers = [layer[0].float().cpu().numpy() for layer in encoded.layers]
-            maps = [probability[0].float().cpu().numpy() for probability in encoded.attention]
-            known = self.model.vocabulary
-            tokens = [self.tokenizer.token(number) if number < known else unseen[number - known] for number in ids]
-            results.append(Hidden(tokens=tokens, layers=layers, attention=maps))
-        return results
-
     @torch.inference_mode()
-    def _encode_one(self, framed: _Framed, unseen: list[str], *, attention: bool) -> Encoded:
-        batch = replace(self._batch([framed]), unseen=self.model.spelling(unseen))
-        return self.model.encode(batch, keep_layers=True, record_attention=attention)
+    def hidden(
+        self, texts: str | Sequence[str], *, attention: bool = False, batch: int = 32, language: Said | Sequence[Said] = None
+    ) -> list[Hidden]:
+        """All layers of each text, and the attention of every head if asked."""
+        texts = _texts(texts)
+        framed, unseen = self._wrapped(texts, _each(language, texts, "languages"))
+        found: dict[int, Hidden] = {}
+        for rows, made in self._batches(framed, unseen, size=batch):
+            encoded = self.model.encode(made, keep_layers=True, record_attention=attention)
+            layers = [layer.float().cpu().numpy() for layer in encoded.layers]
+            maps = [probability.float().cpu().numpy() for probability in encoded.attention]
+            for place, row in enumerate(rows.tolist()):
+                ids = framed[row].tokens
+                own = slice(len(ids))
+                found[row] = Hidden(
+                    tokens=[self._spelled(number, unseen) for number in ids],
+                    layers=[layer[place, own] for layer in layers],
+                    attention=[one[place][:, own, own] for one in maps],
+                )
+        return [found[row] for row in range(len(texts))]
+
+    def _spelled(self, number: int, unseen: list[str]) -> str:
+        known = self.model.vocabulary
+        return self.tokenizer.token(number) if number < known else unseen[number - known]
 
     @torch.inference_mode()
     def fill(self, text: str, *, top: int = 5, language: Said = None) -> list[list[Blank]]:
@@ -127,6 +145,46 @@ class LanguageModel:
         return fill(self.abilities, text, top=top, language=language)
 
     def generate(
+        self,
+        prompt: Prompt = "",  # type: ignore[assignment]
+        *,
+        source: str | Sequence[str] | None = None,
+        max_tokens: int = 50,
+        temperature: float = 1.0,
+        top_k: int = 0,
+        top_p: float = 1.0,
+        greedy: bool = False,
+        beams: int = 1,
+        repetition_penalty: float = 1.0,
+        seed: int | Sequence[int] = 0,
+        code: str | None = None,
+        language: Said | Sequence[Said] = None,
+        echo: bool = True,
+    ) -> Prompt:
+        """The prompt and what the model writes after it; of a model that writes a new text (a translation, a summary), that text alone.
+
+        With `source` it writes an answer to that text, and the prompt is how the answer begins (encoder–decoders, UniLM). MASS without one writes
+        as much as it read, for so it was trained.
+
+        `greedy` takes the likeliest token each time, `beams` searches wider; a `repetition_penalty` above 1 (CTRL's paper: 1.2) makes tokens
+        that stand in the text already less likely. `code` is a control code (CTRL), `language` for families with a vector for each. Without
+        `echo` the prompt is left out.
+
+        Several prompts are written together, each as it would be alone; `source`, `seed` and `language` may then be lists, with one for each.
+        """
+        sampling = Sampling(
+            temperature=temperature, top_k=top_k, top_p=top_p, greedy=greedy, beams=beams, repetition_penalty=repetition_penalty
+        )
+        prompts, can = _texts(prompt), self.abilities
+        told = zip(prompts, _each(source, prompts, "sources"), _each(language, prompts, "languages"), strict=True)
+        begun = [
+            begin(can, text, room=max_tokens, code=code, source=read, language=said, place=f"prompt {number}" if len(prompts) > 1 else "")
+            for number, (text, read, said) in enumerate(told, 1)
+        ]
+        found = continuations(can, begun, sampling=sampling, seeds=_each(seed, prompts, "seeds"), echo=echo)
+        return found[0] if isinstance(prompt, str) else found
+
+    def stream(
         self,
         prompt: str = "",
         *,
@@ -141,39 +199,38 @@ class LanguageModel:
         seed: int = 0,
         code: str | None = None,
         language: Said = None,
-    ) -> str:
-        """The prompt and what the model writes after it; of a model that writes a new text (a translation, a summary), that text alone.
+        echo: bool = True,
+    ) -> Iterator[str]:
+        """What `generate` returns, in pieces as they are written: first the prompt, where it belongs to the text. Never half a character.
 
-        With `source` it writes an answer to that text, and the prompt is how the answer begins (encoder–decoders, UniLM). MASS without one writes
-        as much as it read, for so it was trained.
-
-        `greedy` takes the likeliest token each time, `beams` searches wider; a `repetition_penalty` above 1 (CTRL's paper: 1.2) makes tokens
-        that stand in the text already less likely. `code` is a control code (CTRL), `language` for families with a vector for each.
+        With beams all comes at the end: what is best is not known before.
         """
         sampling = Sampling(
-            temperature=temperature, top_k=top_k, top_p=top_p, greedy=greedy, beams=beams, repetition_penalty=repetition_penalty, seed=seed
+            temperature=temperature, top_k=top_k, top_p=top_p, greedy=greedy, beams=beams, repetition_penalty=repetition_penalty
         )
-        return continuation(self.abilities, prompt, room=max_tokens, sampling=sampling, code=code, source=source, language=language)
+        can = self.abilities
+        begun = begin(can, prompt, room=max_tokens, code=code, source=source, language=language)
+        return streamed(can, begun, sampling=sampling, seed=seed, echo=echo)
 
     @torch.inference_mode()
     def score(
         self,
         texts: str | Sequence[str],
         *,
-        source: str | None = None,
+        source: str | Sequence[str] | None = None,
         memory: int | None = None,
         batch: int = 32,
         language: Said | Sequence[Said] = None,
     ) -> list[Score]:
-        """How likely the model finds each text; an encoder–decoder or UniLM: as what it writes after reading `source`.
+        """How likely the model finds each text; an encoder–decoder or UniLM: as what it writes after reading `source`, one for all or one for each.
 
         The token that closes the text counts too, if the model was trained to write it.
 
         A family with a memory may look back further than it did in training: `memory` tokens.
         """
-        texts, can = _texts(texts), self.abilities
-        told = zip(texts, _said(language, texts), strict=True)
-        return [score(can, text, source=source, memory=memory, batch=batch, language=said) for text, said in told]
+        texts = _texts(texts)
+        read = None if source is None else [one for one in _each(source, texts, "sources") if one is not None]
+        return score(self.abilities, texts, source=read, memory=memory, batch=batch, language=_each(language, texts, "languages"))
 
     def _wrapped(self, texts: Sequence[str], said: Sequence[Said]) -> tuple[list[_Framed], list[str]]:
         """Framed and, where a text is longer than the model reads, cut at the end of what it can read; and the words with ids of their own."""
@@ -205,35 +262,26 @@ class LanguageModel:
             )
         return rows, list(unseen)
 
-    def _batches(self, texts: Sequence[str], size: int, language: Said | Sequence[Said]) -> Iterator[tuple[NDArray[np.int64], Batch]]:
+    def _batches(self, framed: Sequence[_Framed], unseen: list[str], *, size: int) -> Iterator[tuple[NDArray[np.int64], Batch]]:
         """Texts of like length together, so that little is padded; rows say which texts they are."""
-        framed, unseen = self._wrapped(texts, _said(language, texts))
         spelling = self.model.spelling(unseen)
-        order = np.argsort([len(row.tokens) for row in framed], kind="stable")
-        with torch.inference_mode():
-            for first in range(0, len(order), size):
-                rows = order[first : first + size]
-                yield rows, replace(self._batch([framed[row] for row in rows]), unseen=spelling)
+        for rows in by_length([len(row.tokens) for row in framed], rows=size, tokens=None):
+            yield rows, replace(self._batch([framed[row] for row in rows]), unseen=spelling)
 
     def _batch(self, framed: Sequence[_Framed]) -> Batch:
         """Read as the model was trained to: both ways wherever it can, else left to right or right to left."""
-        length = torch.tensor([len(row.tokens) for row in framed], device=self.device)
-        tokens = self._padded([row.tokens for row in framed], self.tokenizer.pad)
+        can = self.abilities
         segments = [row.segment for row in framed if row.segment is not None]
-        batch = Batch(
-            tokens=tokens,
-            length=length if bool((length < tokens.shape[1]).any()) else None,
-            order=self.abilities.reading_order,
-            segment=self._padded(segments, 0) if segments else None,
+        batch = replace(
+            can.rows([row.tokens for row in framed]),
+            order=can.reading_order,
+            segment=padded(segments, 0, self.device) if segments else None,
         )
+        tokens = batch.tokens
         if batch.order is not Order.REVERSED:
             return batch
         rank = torch.arange(tokens.shape[1], 0, -1, device=tokens.device).expand_as(tokens)
         return replace(batch, order=Order.RANKED, rank=rank)
-
-    def _padded(self, rows: Sequence[list[int]], fill: int) -> Tensor:
-        width = max(map(len, rows))
-        return torch.tensor([row + [fill] * (width - len(row)) for row in rows], device=self.device)
 
     @staticmethod
     def _lengths(batch: Batch) -> Tensor:
@@ -245,10 +293,10 @@ def _texts(texts: str | Sequence[str]) -> list[str]:
     return [texts] if isinstance(texts, str) else list(texts)
 
 
-def _said(language: Said | Sequence[Said], texts: Sequence[str]) -> Sequence[Said]:
-    """The language of each text, as far as it was said."""
-    if language is None or isinstance(language, str | int):
-        return [language] * len(texts)
-    if len(language) != len(texts):
-        raise PlumeError(f"{len(texts)} texts, and {len(language)} languages: say one for all, or one for each.")
-    return language
+def _each(value: Value | Sequence[Value], texts: Sequence[str], what: str) -> Sequence[Value]:
+    """One for each text: the same for all, or as many as there are texts."""
+    if value is None or isinstance(value, str | int):
+        return [value] * len(texts)
+    if len(value) != len(texts):
+        raise PlumeError(f"{len(texts)} texts, and {len(value)} {what}: say one for all, or one for each.")
+    return value

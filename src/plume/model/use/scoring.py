@@ -1,22 +1,33 @@
-"""How likely a model finds a text: exactly where it predicts one token after the other, else by hiding each token in turn."""
+"""How likely a model finds texts: exactly where it predicts one token after the other, else by hiding each token in turn.
+
+Texts of like length are read together. What is read from left to right may be padded behind its end, where nothing of it looks.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
+from torch import Tensor
 
 from plume.core.batch import Batch, Order
+from plume.core.batching import by_length
 from plume.core.errors import PlumeError
-from plume.core.part import replace
 from plume.heads.head import HeadModule, precise
 from plume.model.kinds import BatchKind
-from plume.model.memory import Memory
 from plume.model.use.abilities import Abilities, Said
-from plume.model.use.writing import answerer
+from plume.model.use.blanks import at_blanks, tensor
+from plume.model.use.rows import padded
+from plume.model.use.writers import bound_memory
+from plume.model.use.writing import answering, writer_for
 
 _STRETCH = 128  # tokens read at once where a memory holds what was before
+_SCORES = 1 << 24  # logits held at once
+Rows = list[list[int]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,26 +39,40 @@ class Score:
 
     @property
     def perplexity(self) -> float:
+        """Of a token in the mean."""
         return math.exp(-self.log_probability / max(self.tokens, 1))
 
 
 def score(
-    can: Abilities, text: str, *, source: str | None = None, memory: int | None = None, batch: int = 32, language: Said = None
-) -> Score:
-    ids = can.tokenizer.encode([text])[0]
-    spoken = can.language(text, ids, language)
+    can: Abilities,
+    texts: Sequence[str],
+    *,
+    source: Sequence[str] | None = None,
+    memory: int | None = None,
+    batch: int = 32,
+    language: Sequence[Said] | None = None,
+) -> list[Score]:
+    """Of each text; `source` and `language` are one for each. At most `batch` rows are read at once."""
+    if not texts:
+        return []
+    ids = can.tokenizer.encode(list(texts))
+    said = [None] * len(texts) if language is None else language
+    spoken = [
+        can.language(text, own, told, place=f"text {number}" if len(texts) > 1 else "")
+        for number, (text, own, told) in enumerate(zip(texts, ids, said, strict=True), 1)
+    ]
     if memory is not None and can.model.recipe.memory is None:
         raise PlumeError(f"{can.name} has no memory to lengthen: leave it out, or train a family that has one (transformer-xl, xlnet).")
     if source is not None:
-        return _decoded(can, kind, source, ids) if (kind := can.decoder()) else _at_masks(can, source, ids)
+        return _decoded(can, kind, source, ids, batch) if (kind := can.decoder()) else _at_masks(can, source, ids, batch)
     if kind := can.causal():
-        return _causal(can, kind, ids, memory, spoken)
+        return _causal(can, kind, ids, spoken, batch) if can.model.recipe.memory is None else _with_memory(can, kind, ids, memory, batch)
     if kind := can.spans():
-        return _written_out(can, kind, ids, text)
+        return _written_out(can, kind, ids, texts, batch)
     if can.model.recipe.assembly.writes and (kind := can.permuted()):
-        return _by_queries(can, kind, ids, memory)
+        return _by_queries(can, kind, ids, memory, batch)
     if can.masked():
-        return _pseudo(can, ids, text, batch, spoken)
+        return _pseudo(can, ids, texts, spoken, batch)
     if can.decoder():
         raise PlumeError(f"{can.name} writes after reading: say what it read (source, or --source) to score what it writes.")
     raise PlumeError(
@@ -55,122 +80,175 @@ def score(
     )
 
 
-def _causal(can: Abilities, kind: BatchKind, ids: list[int], memory: int | None, language: int | None) -> Score:
-    head = can.head(kind)
-    row = [can.tokenizer.separator, *ids]
-    if can.model.recipe.memory is not None:
-        return _with_memory(can, head, row, memory)
-    longest = can.model.recipe.positions.longest or len(row)
-    total, window = 0.0, max(longest // 2, 1)
-    # Text longer than the model sees is read in windows that overlap by half, each token scored once.
-    for first in range(0, max(len(row) - 1, 1), window) if len(row) > longest + 1 else (0,):
+class _Sums:
+    """Log-probabilities, added up for each text."""
+
+    def __init__(self, can: Abilities, texts: int) -> None:
+        self.can, self.total = can, np.zeros(texts)
+
+    def add(self, head: HeadModule, states: Tensor, answers: Tensor, asked: Tensor, text: Sequence[int] | NDArray[np.int64]) -> None:
+        """From [B, T, D] states the [B, T] answers, where they are `asked` for; [B] says of which text each row is."""
+        step = max(1, _SCORES // self.can.model.vocabulary)
+        picked = [
+            precise(head.logits(state)).log_softmax(-1).gather(1, answer[:, None]).squeeze(1)
+            for state, answer in zip(torch.split(states[asked], step), torch.split(answers[asked], step), strict=True)
+        ]
+        row = asked.nonzero()[:, 0].cpu().numpy()
+        np.add.at(self.total, np.asarray(text)[row], torch.cat(picked).double().cpu().numpy())
+
+    def scores(self, tokens: Sequence[int]) -> list[Score]:
+        """With how many tokens of each text were asked for."""
+        return [Score(log_probability=total, tokens=count) for total, count in zip(self.total.tolist(), tokens, strict=True)]
+
+
+def _inside(can: Abilities, width: int, begin: Sequence[int], end: Sequence[int]) -> Tensor:
+    """[B, T] columns from `begin` up to `end` of each row."""
+    place = torch.arange(width, device=can.device)
+    return (place >= can.tensor([list(begin)]).T) & (place < can.tensor([list(end)]).T)
+
+
+def _causal(can: Abilities, kind: BatchKind, ids: Rows, languages: Sequence[int | None], batch: int) -> list[Score]:
+    rows, longest = [[can.tokenizer.separator, *one] for one in ids], can.model.recipe.positions.longest
+    sums = _Sums(can, len(ids))
+    windows = [(number, *window) for number, row in enumerate(rows) if len(row) > 1 for window in _windows(row, longest)]
+    for index in by_length([len(part) for _, part, _ in windows], rows=batch):
+        text, parts, known = zip(*(windows[number] for number in index), strict=True)
+        tokens = padded(parts, can.tokenizer.pad, can.device)
+        told = [language for number in text if (language := languages[number]) is not None]
+        segment = can.tensor([told]).T.expand(-1, tokens.shape[1] - 1) if told else None
+        states = can.model.encode(Batch(tokens=tokens[:, :-1], order=Order.CAUSAL, segment=segment)).last
+        asked = _inside(can, tokens.shape[1] - 1, known, [len(part) - 1 for part in parts])
+        sums.add(can.head(kind), states, tokens[:, 1:], asked, text)
+    return sums.scores([len(one) for one in ids])
+
+
+def _windows(row: list[int], longest: int | None) -> list[tuple[list[int], int]]:
+    """Text longer than the model sees is read in windows that overlap by half, each token scored once: how many of each are known already."""
+    if longest is None or len(row) <= longest + 1:
+        return [(row, 0)]
+    window = max(longest // 2, 1)
+    found = []
+    for first in range(0, len(row) - 1, window):
         start = max(0, first - (longest - window))
-        part = row[start : first + window + 1] if len(row) > longest + 1 else row
-        tokens = can.tensor([part])
-        segment = None if language is None else torch.full_like(tokens[:, :-1], language)
-        encoded = can.model.encode(Batch(tokens=tokens[:, :-1], order=Order.CAUSAL, segment=segment))
-        picked = _picked(head, encoded.last[0], tokens[0, 1:])
-        total += float(picked[first - start :].sum())
-    return Score(log_probability=total, tokens=len(row) - 1)
+        found.append((row[start : first + window + 1], first - start))
+    return found
 
 
-def _with_memory(can: Abilities, head: HeadModule, row: list[int], memory: int | None) -> Score:
-    """Stretch after stretch, each looking back at the memory of those before (Transformer-XL §3.2)."""
-    total = 0.0
-    with can.model.fresh_memory(_whole(can.model.recipe.memory, memory)):
-        for first in range(0, len(row) - 1, _STRETCH):
-            tokens = can.tensor([row[first : first + _STRETCH + 1]])
-            batch = Batch(tokens=tokens[:, :-1], order=Order.CAUSAL, stream=0, begins=first == 0)
-            total += float(_picked(head, can.model.encode(batch).last[0], tokens[0, 1:]).sum())
-    return Score(log_probability=total, tokens=len(row) - 1)
+def _with_memory(can: Abilities, kind: BatchKind, ids: Rows, memory: int | None, batch: int) -> list[Score]:
+    """Stretch after stretch, each looking back at what is kept of those before (Transformer-XL §3.2)."""
+    rows = [[can.tokenizer.separator, *one] for one in ids]
+    sums = _Sums(can, len(ids))
+    for index in by_length([len(row) for row in rows], rows=batch):
+        tokens = padded([rows[number] for number in index], can.tokenizer.pad, can.device)
+        asked = _inside(can, tokens.shape[1] - 1, [0] * len(index), [len(ids[number]) for number in index])
+        cache = can.model.new_cache()
+        for first in range(0, tokens.shape[1] - 1, _STRETCH):
+            now = slice(first, first + _STRETCH)
+            bound_memory(can.model, cache, length=memory)
+            states = can.model.encode(Batch(tokens=tokens[:, :-1][:, now], order=Order.CAUSAL), cache=cache).last
+            sums.add(can.head(kind), states, tokens[:, 1:][:, now], asked[:, now], index)
+    return sums.scores([len(one) for one in ids])
 
 
-def _whole(memory: Memory | None, length: int | None) -> Memory | None:
-    """Here rows do not overlap, so all of each is remembered; as long as asked, or as in training."""
-    return None if memory is None else replace(memory, reuse=1.0, length=memory.length if length is None else length)
-
-
-def _by_queries(can: Abilities, kind: BatchKind, ids: list[int], memory: int | None) -> Score:
-    """XLNet in the order of the text: the query stream at each place sees what is before it, in memory too."""
-    head = can.head(kind)
-    row = [can.tokenizer.separator, *ids]
-    total = 0.0
-    stretch = len(row) if can.model.recipe.memory is None else _STRETCH
-    with can.model.fresh_memory(_whole(can.model.recipe.memory, memory)):
-        for first in range(0, len(row), stretch):
-            tokens = can.tensor([row[first : first + stretch]])
-            asked = torch.arange(1 if first == 0 else 0, tokens.shape[1], device=can.device)[None]
-            if asked.shape[1] == 0:
+def _by_queries(can: Abilities, kind: BatchKind, ids: Rows, memory: int | None, batch: int) -> list[Score]:
+    """XLNet in the order of the text: the query stream at each place sees what is before it, what is kept of earlier stretches too."""
+    rows = [[can.tokenizer.separator, *one] for one in ids]
+    sums = _Sums(can, len(ids))
+    for index in by_length([len(row) for row in rows], rows=batch):
+        tokens = padded([rows[number] for number in index], can.tokenizer.pad, can.device)
+        asked = _inside(can, tokens.shape[1], [1] * len(index), [len(rows[number]) for number in index])
+        stretch = tokens.shape[1] if can.model.recipe.memory is None else _STRETCH
+        cache = can.model.new_cache()
+        for first in range(0, tokens.shape[1], stretch):
+            now = tokens[:, first : first + stretch]
+            skipped = int(first == 0)  # what the text begins with is not asked for
+            read = torch.arange(skipped, now.shape[1], device=can.device).expand(len(now), -1)
+            if read.shape[1] == 0:
                 continue
-            shown = torch.full_like(asked, can.mask)
-            stream = None if can.model.recipe.memory is None else 0
-            batch = Batch(tokens=tokens, order=Order.CAUSAL, read=asked, query=shown, stream=stream, begins=first == 0)
-            total += float(_picked(head, can.model.encode(batch).last[0], tokens[0, asked[0]]).sum())
-    return Score(log_probability=total, tokens=len(row) - 1)
+            bound_memory(can.model, cache, length=memory)
+            made = Batch(tokens=now, order=Order.CAUSAL, read=read, query=torch.full_like(read, can.mask))
+            states = can.model.encode(made, cache=cache).last
+            sums.add(can.head(kind), states, now[:, skipped:], asked[:, first : first + stretch][:, skipped:], index)
+    return sums.scores([len(one) for one in ids])
 
 
-def _written_out(can: Abilities, kind: BatchKind, ids: list[int], text: str) -> Score:
+def _written_out(can: Abilities, kind: BatchKind, ids: Rows, texts: Sequence[str], batch: int) -> list[Score]:
     """GLM: the whole text as what fills one blank."""
     frame = can.frame([can.mask])
-    can.check_length(frame + ids, text)
-    tokens = can.tensor([[*frame, can.start, *ids]])
-    steps = torch.arange(tokens.shape[1], device=can.device)[None]
-    behind = steps >= len(frame)
-    order = (steps - len(frame) + 1).clamp(min=0)
-    batch = Batch(tokens=tokens, order=Order.RANKED, rank=order, position=steps.masked_fill(behind, frame.index(can.mask)), within=order)
-    states = can.model.encode(batch).last[0, len(frame) : -1]
-    return Score(log_probability=float(_picked(can.head(kind), states, can.tensor([ids])[0]).sum()), tokens=len(ids))
+    for one, text in zip(ids, texts, strict=True):
+        can.check_length(frame + one, text)
+    sums = _Sums(can, len(ids))
+    for index in by_length([len(one) + len(frame) for one in ids], rows=batch):
+        some = [ids[number] for number in index]
+        tokens = padded([[*frame, can.start, *one] for one in some], can.tokenizer.pad, can.device)
+        steps = torch.arange(tokens.shape[1], device=can.device).expand_as(tokens)
+        order = (steps - len(frame) + 1).clamp(min=0)  # padding comes last: nothing looks at it
+        position = steps.masked_fill(order > 0, frame.index(can.mask))
+        states = can.model.encode(Batch(tokens=tokens, order=Order.RANKED, rank=order, position=position, within=order)).last
+        asked = _inside(can, tokens.shape[1] - len(frame) - 1, [0] * len(some), [len(one) for one in some])
+        sums.add(can.head(kind), states[:, len(frame) : -1], tokens[:, len(frame) + 1 :], asked, index)
+    return sums.scores([len(one) for one in ids])
 
 
-def _decoded(can: Abilities, kind: BatchKind, source: str, ids: list[int]) -> Score:
-    frame = can.frame(can.tokenizer.encode([source])[0])
-    can.check_length(frame, source)
-    answer = can.closed(kind, ids)
-    batch = Batch(tokens=can.tensor([[can.start, *answer[:-1]]]), order=Order.CAUSAL, source=Batch(tokens=can.tensor([frame])))
-    states = can.model.token_states(batch)
-    picked = can.head(kind).log_probabilities(states)[0].gather(1, can.tensor([answer])[0][:, None])
-    return Score(log_probability=float(picked.sum()), tokens=len(answer))
+def _decoded(can: Abilities, kind: BatchKind, source: Sequence[str], ids: Rows, batch: int) -> list[Score]:
+    frames = [can.frame(one) for one in can.tokenizer.encode(list(source))]
+    for frame, text in zip(frames, source, strict=True):
+        can.check_length(frame, text)
+    answers = [can.closed(kind, one) for one in ids]
+    total = np.zeros(len(ids))
+    length = [max(len(frame), len(answer)) for frame, answer in zip(frames, answers, strict=True)]
+    for index in by_length(length, rows=batch, tokens=_SCORES // can.model.vocabulary):
+        some = [answers[number] for number in index]
+        tokens = padded([[can.start, *answer[:-1]] for answer in some], can.tokenizer.pad, can.device)
+        made = Batch(tokens=tokens, order=Order.CAUSAL, source=can.rows([frames[number] for number in index]))
+        found = can.head(kind).log_probabilities(can.model.token_states(made))
+        picked = found.gather(2, padded(some, 0, can.device)[:, : tokens.shape[1], None]).squeeze(2)
+        asked = _inside(can, tokens.shape[1], [0] * len(some), [len(answer) for answer in some])
+        total[index] = picked.double().masked_fill(~asked, 0.0).sum(1).cpu().numpy()
+    return [Score(log_probability=float(one), tokens=len(answer)) for one, answer in zip(total, answers, strict=True)]
 
 
-def _at_masks(can: Abilities, source: str, ids: list[int]) -> Score:
+def _at_masks(can: Abilities, source: Sequence[str], ids: Rows, batch: int) -> list[Score]:
     """UniLM: each token in turn at a mask that sees the source and what is written before it."""
-    writer, _ = answerer(can, source, [])
+    begun = [answering(can, text, [], room=1) for text in source]
     kind = can.masks_after_text()
     assert kind is not None, "no other model without a decoder writes after a source"
-    answer = can.closed(kind, ids)
-    scores, total = writer.first(), 0.0
-    for number, token in enumerate(answer):
-        total += float(scores[0, token])
-        if number + 1 < len(answer):
-            scores = writer.go_on(torch.tensor([token], device=can.device))
-    return Score(log_probability=total, tokens=len(answer))
+    answers = [can.closed(kind, one) for one in ids]
+    total = [0.0] * len(ids)
+    for index in by_length([len(one.source or ()) for one in begun], rows=batch, spread=0.0):
+        going = [number for number in index.tolist() if answers[number]]
+        writer = writer_for(can, [begun[number] for number in going])
+        scores, step = writer.first(), 0
+        while True:
+            tokens = [answers[number][step] for number in going]
+            for number, token, row in zip(going, tokens, scores, strict=True):
+                total[number] += float(row[token])
+            step += 1
+            stays = [row for row, number in enumerate(going) if step < len(answers[number])]
+            if not stays:
+                break
+            writer.reorder(torch.tensor(stays, device=can.device))
+            going = [going[row] for row in stays]
+            scores = writer.go_on(torch.tensor([tokens[row] for row in stays], device=can.device))
+    return [Score(log_probability=one, tokens=len(answer)) for one, answer in zip(total, answers, strict=True)]
 
 
-def _pseudo(can: Abilities, ids: list[int], text: str, batch: int, language: int | None) -> Score:
-    """Each token masked in turn."""
-    frame = can.frame(ids)
-    can.check_length(frame, text)
+def _pseudo(can: Abilities, ids: Rows, texts: Sequence[str], languages: Sequence[int | None], batch: int) -> list[Score]:
+    """Each token masked in turn: a row for each."""
+    frames = [can.frame(one) for one in ids]
+    for frame, text in zip(frames, texts, strict=True):
+        can.check_length(frame, text)
     special = set(can.tokenizer.special_ids.tolist())
-    places = [number for number, token in enumerate(frame) if token not in special]
-    kind = can.masked()
-    assert kind is not None, "only called for families that predict tokens in place"
-    segment = can.segment_tensor(frame, language)
-    total = 0.0
-    for first in range(0, len(places), batch):
-        now = can.tensor([places[first : first + batch]])[0]
-        rows = can.tensor([frame]).repeat(len(now), 1)
-        turn = torch.arange(len(now), device=can.device)
-        answers = rows[turn, now]
-        rows[turn, now] = can.mask
-        made = Batch(tokens=rows, segment=None if segment is None else segment.expand_as(rows))
-        if kind.noise.target.streams:  # MPNet: no query stream, the masks stand in the text
-            states = can.model.encode(made).last[turn, now]
-        else:
-            states = can.model.token_states(replace(made, read=now[:, None])).last[:, 0]
-        total += float(_picked(can.head(kind), states, answers).sum())
-    return Score(log_probability=total, tokens=len(places))
-
-
-def _picked(head: HeadModule, states: torch.Tensor, answers: torch.Tensor) -> torch.Tensor:
-    """[N] log-probabilities of the answers, from [N, D] states."""
-    return precise(head.logits(states)).log_softmax(-1).gather(1, answers[:, None]).squeeze(1)
+    places = [(number, place) for number, frame in enumerate(frames) for place, token in enumerate(frame) if token not in special]
+    sums = _Sums(can, len(ids))
+    for index in by_length([len(frames[number]) for number, _ in places], rows=batch):
+        text, place = np.array([places[number] for number in index]).T
+        length = np.array([len(frames[number]) for number in text])
+        rows = padded([frames[number] for number in text], can.tokenizer.pad).numpy()
+        told = [language for number in text if (language := languages[number]) is not None]
+        column = place[:, None]
+        answers = np.take_along_axis(rows, column, 1)
+        np.put_along_axis(rows, column, can.mask, 1)
+        head, states = at_blanks(can, rows, length, column, np.array(told) if told else None)
+        sums.add(head, states, tensor(can, answers), torch.ones_like(tensor(can, answers), dtype=torch.bool), text)
+    return sums.scores(np.bincount([number for number, _ in places], minlength=len(ids)).tolist())

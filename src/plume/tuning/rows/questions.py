@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plume.core.batch import Batch, Order, Target
+from plume.core.batching import by_length
 from plume.data.loader import Cursor, length_batches
 from plume.tuning.rows.rows import Array, TextRows, runs
 
@@ -188,17 +189,9 @@ class QuestionReader:
         return tuple(self.finish(asked.batch(index[share]), asked) for share in shares)
 
 
-def inference_batches(questions: Questions, *, tokens: int = 8192, most: int = 128) -> Iterator[Array]:
+def inference_batches(questions: Questions) -> Iterator[Array]:
     """Groups of like length together, as many as fit a number of tokens: hardly any padding is computed."""
-    length, sizes = questions.length, np.diff(questions.groups)
-    order = np.argsort(length, kind="stable")
-    first = 0
-    while first < len(order):
-        rows = np.cumsum(sizes[order[first : first + most]])
-        fits = rows * length[order[first : first + most]] <= tokens
-        count = max(1, int(fits.sum()))  # both grow, so those that fit come first
-        yield order[first : first + count]
-        first += count
+    return by_length(questions.length, sizes=np.diff(questions.groups))
 
 
 def in_reading_order(batch: Batch, order: Order) -> Batch:

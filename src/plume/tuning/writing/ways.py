@@ -6,20 +6,21 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import torch
 
 from plume.core.batch import Batch, Order, Target
 from plume.core.part import Part, replace
 from plume.model.networks.model import Model
+from plume.model.use.writers import CausalWriter, DecoderWriter, MaskWriter, SpanWriter, Writer
 from plume.tuning.rows.rows import Array, Coder, Stretch, TextRows
 from plume.tuning.rows.written_rows import Pairs, asked, behind
-from plume.tuning.writing.many_writers import BlanksWriter, ManyWriter, MasksWriter, PromptsWriter, SourcesWriter
 
 
 @dataclass(frozen=True, kw_only=True)
 class Way(Part):
     """How a model writes, by one of the objectives that it was trained with. Special tokens are ids of the model's own tokenizer."""
 
-    spread: ClassVar[float] = 0.25  # by how much the texts that are answered together may differ in length
+    spread: ClassVar[float] = CausalWriter.spread  # by how much the texts that are answered together may differ in length
 
     objective: str  # whose head predicts the tokens
     end: int
@@ -45,7 +46,7 @@ class Way(Part):
         """For training: every token that is written is asked for."""
         raise NotImplementedError
 
-    def writer(self, model: Model, source: Batch) -> ManyWriter:
+    def writer(self, model: Model, source: Batch) -> Writer:
         """At use, for many texts at once."""
         raise NotImplementedError
 
@@ -71,8 +72,9 @@ class ByDecoder(Way):
         target = Target(index=np.flatnonzero(inside), value=pairs.written[inside], whole=bool(inside.all()))
         return Batch(tokens=np.where(inside, fed, pairs.pad), order=Order.CAUSAL, source=pairs.source, labels={name: target})
 
-    def writer(self, model: Model, source: Batch) -> ManyWriter:
-        return SourcesWriter(model, model.head(self.objective), source, self.start)
+    def writer(self, model: Model, source: Batch) -> Writer:
+        prompt = Batch(tokens=torch.full_like(source.tokens[:, :1], self.start))
+        return DecoderWriter(model, model.head(self.objective), source, prompt)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,8 +85,8 @@ class AfterText(Way):
         fed, length = behind(pairs, (pairs.written, pairs.size - 1))
         return asked(Batch(tokens=fed, length=length, order=Order.CAUSAL), pairs, name, first=pairs.length - 1)
 
-    def writer(self, model: Model, source: Batch) -> ManyWriter:
-        return PromptsWriter(model, model.head(self.objective), source)
+    def writer(self, model: Model, source: Batch) -> Writer:
+        return CausalWriter(model, model.head(self.objective), source, forgets=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +97,7 @@ class AtMasks(Way):
     which no other place sees, so that all are learned from at once, from exactly what is seen at use (as in the authors' later s2s-ft).
     """
 
-    spread: ClassVar[float] = 0.0  # what sees both sides cannot be padded once it is cached
+    spread: ClassVar[float] = MaskWriter.spread
 
     mask: int
     segments: tuple[int, int] = (0, 1)
@@ -119,15 +121,17 @@ class AtMasks(Way):
         )
         return asked(made, pairs, name, first=pairs.length + pairs.size)
 
-    def writer(self, model: Model, source: Batch) -> ManyWriter:
-        return MasksWriter(model, model.head(self.objective), source, self.mask, self.segments)
+    def writer(self, model: Model, source: Batch) -> Writer:
+        read = replace(source, segment=torch.full_like(source.tokens, self.segments[0]))
+        nothing = Batch(tokens=source.tokens[:, :0])
+        return MaskWriter(model, model.head(self.objective), nothing, self.mask, segment=self.segments[1], source=read)
 
 
 @dataclass(frozen=True, kw_only=True)
 class InBlank(Way):
     """GLM (arXiv:2103.10360 §2.3, "Finetuning"): the text ends in a blank, and what fills it is written behind."""
 
-    spread: ClassVar[float] = 0.0
+    spread: ClassVar[float] = SpanWriter.spread
 
     start: int
     mask: int
@@ -151,5 +155,6 @@ class InBlank(Way):
         made = Batch(tokens=fed, length=length, order=Order.RANKED, rank=step, position=position, within=step)
         return asked(made, pairs, name, first=pairs.length)
 
-    def writer(self, model: Model, source: Batch) -> ManyWriter:
-        return BlanksWriter(model, model.head(self.objective), source, mask=self.mask, start=self.start)
+    def writer(self, model: Model, source: Batch) -> Writer:
+        blank = (source.tokens == self.mask).int().argmax(1)
+        return SpanWriter(model, model.head(self.objective), source, blank.tolist(), self.start)

@@ -12,10 +12,11 @@ import torch
 from numpy.typing import NDArray
 
 from plume.core.batch import Batch
+from plume.core.batching import by_length
 from plume.core.errors import PlumeError
 from plume.model.networks.model import Model
 from plume.model.use.abilities import Abilities
-from plume.model.use.generate import Written, beam_search
+from plume.model.use.generate import Wanted, Written, beam_search, greedy
 from plume.readers.example import Example
 from plume.text.pieces import bounds
 from plume.text.tokenizer import Tokenizer
@@ -26,10 +27,9 @@ from plume.tuning.rows.rows import Array, Coder, TextRows, runs, shortened, whol
 from plume.tuning.rows.written_rows import Pairs, source_batch
 from plume.tuning.task import Answering, Responses, Task, mark_cut
 from plume.tuning.writing.finding import require_way
-from plume.tuning.writing.many_writers import greedy
 from plume.tuning.writing.ways import Way
 
-_TOKENS, _ROWS = 8192, 64  # that are read at once at use
+_ROWS = 64  # that are read at once at use
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,15 +65,7 @@ class TextQuestions(Questions):
 
     def alike(self, *, most: int = _ROWS) -> Iterator[Array]:
         """Texts to answer together: of one length, or nearly, as the way wants it."""
-        length = self.rows.length
-        order = np.argsort(length, kind="stable")
-        first = 0
-        while first < len(order):
-            sizes = length[order[first : first + most]]
-            fits = (sizes * np.arange(1, len(sizes) + 1) <= _TOKENS) & (sizes <= sizes[0] * (1 + self.way.spread))
-            count = max(1, int(fits.sum()))  # both only grow, so those that fit come first
-            yield order[first : first + count]
-            first += count
+        return by_length(self.rows.length, rows=most, spread=self.way.spread)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,13 +140,15 @@ class WrittenTask(Task):
         device = next(body.parameters()).device
         room += len(self.writes.opening)
         found: dict[int, Written] = {}
-        for index in questions.alike(most=_ROWS if beams == 1 else 1):
+        for index in questions.alike(most=max(1, _ROWS // beams)):
             with torch.inference_mode():
                 writer = self.writes.writer(body, questions.sources(index, device))
             if beams == 1:
-                found |= zip(index.tolist(), greedy(writer, room=room, stop=self.writes.end), strict=True)
+                written = greedy(writer, room=room, stop=self.writes.end)
             else:
-                found[int(index[0])] = beam_search(writer, room=room, stop=self.writes.end, beams=beams)[0]
+                lines = [Wanted(room=room)] * len(index)
+                written = [ways[0] for ways in beam_search(writer, lines=lines, stop=self.writes.end, beams=beams)]
+            found |= zip(index.tolist(), written, strict=True)
         return [found[number] for number in range(len(questions))]
 
 

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
-
 import numpy as np
-import torch
 from torch import Tensor
 
 from plume.core.batch import Batch, Order
+from plume.core.batching import ROWS, TOKENS
 from plume.core.errors import PlumeError
 from plume.heads.head import HeadModule
 from plume.model.use.abilities import Abilities
+from plume.model.use.blanks import tensor
 from plume.model.use.language_model import LanguageModel
 from plume.static.model import WordModel
 from plume.tuning.rows.rows import Array
 from plume.tuning.tuned import TunedModel
 
 LONGEST = 512  # tokens of a row, where a family's positions set no bound
-_TOKENS, _ROWS = 8192, 128  # of a batch, at most
 
 
 def language_model(model: object, what: str) -> LanguageModel:
@@ -47,56 +44,9 @@ def wrapped(ids: Array, begin: Array, end: Array, *, before: Array, after: Array
     return tokens, length
 
 
-def batches_by_length(size: Array, extra: int) -> Iterator[Array]:
-    """Rows of like length together, as many as fit a batch; each holds `extra` tokens besides."""
-    order = np.argsort(size, kind="stable")
-    first = 0
-    while first < len(order):
-        widths = size[order[first : first + _ROWS]] + extra
-        count = max(1, int((widths * np.arange(1, len(widths) + 1) <= _TOKENS).sum()))
-        yield order[first : first + count]
-        first += count
-
-
 def rows_for(width: int) -> int:
     """How many rows of one width make a batch."""
-    return max(1, min(_ROWS, _TOKENS // width))
-
-
-def tensor(can: Abilities, array: Array) -> Tensor:
-    return torch.from_numpy(np.ascontiguousarray(array)).to(can.device)
-
-
-def fills(can: Abilities) -> bool:
-    """Can it say what stands at a place from both sides of it?"""
-    return can.masked() is not None or can.permuted() is not None
-
-
-def at_blanks(can: Abilities, tokens: Array, length: Array, read: Array, language: Array | None = None) -> tuple[HeadModule, Tensor]:
-    """[B, M, D] states at places where the mask stands, and the head that reads them. Rows are framed texts, [B] of these languages."""
-    row, where = tensor(can, tokens), tensor(can, read)
-    size = tensor(can, length) if (length < tokens.shape[1]).any() else None
-    batch = Batch(tokens=row, length=size, segment=_segments(can, length, language))
-    if kind := can.masked():
-        if kind.noise.target.streams:  # MPNet: no query stream, the masks stand in the text
-            states = can.model.encode(batch).last
-            return can.head(kind), states.gather(1, where[:, :, None].expand(-1, -1, states.shape[2]))
-        return can.head(kind), can.model.token_states(replace(batch, read=where)).last
-    kind = can.permuted()
-    assert kind is not None, "only called for families that fill"
-    # Blanks come last in the order: the text does not look at them, nor they at each other (XLNet).
-    rank = (row == can.mask).long()
-    query = torch.full_like(where, can.mask)
-    batch = replace(batch, order=Order.RANKED, rank=rank, read=where, query=query)
-    return can.head(kind), can.model.encode(batch).last
-
-
-def _segments(can: Abilities, length: Array, language: Array | None) -> Tensor | None:
-    """[B, T] of framed texts: their languages, or what the format gives special tokens."""
-    told = [None] * len(length) if language is None else language.tolist()
-    rows = [can.segments([0] * size, one) for size, one in zip(length.tolist(), told, strict=True)]
-    found = [row + [0] * (int(length.max()) - len(row)) for row in rows if row is not None]
-    return can.tensor(found) if found else None
+    return max(1, min(ROWS, TOKENS // width))
 
 
 def left_to_right(can: Abilities, tokens: Array, length: Array, read: Array, segment: Array | None = None) -> tuple[HeadModule, Tensor]:

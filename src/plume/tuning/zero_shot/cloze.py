@@ -10,14 +10,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from plume.core.batching import by_length
 from plume.core.errors import PlumeError
 from plume.core.part import replace
 from plume.heads.head import HeadModule, precise
 from plume.model.use.abilities import Abilities
+from plume.model.use.blanks import tensor
 from plume.text.tokenizer import Tokenizer
 from plume.text.words import Words
 from plume.tuning.rows.rows import Array
-from plume.tuning.zero_shot.blanks import LONGEST, batches_by_length, tensor
+from plume.tuning.zero_shot.blanks import LONGEST
 from plume.tuning.zero_shot.cloze_ways import Filled, Pattern, way_of
 
 TEXT = "{text}"
@@ -52,7 +54,7 @@ class Cloze:
         spoken = self._languages(texts, language)
         table = np.zeros((len(texts), self.labels))
         for pattern in self.patterns:
-            for index in batches_by_length(end - begin, pattern.size):
+            for index in by_length(end - begin + pattern.size):
                 told = None if spoken is None else spoken[index]
                 table[np.ix_(index, pattern.labels)] = self._batch(pattern, cut.ids, begin[index], end[index], told)
         return table

@@ -13,10 +13,11 @@ from plume.core.batch import Batch, Order
 from plume.core.errors import PlumeError
 from plume.heads.head import HeadModule
 from plume.model.use.abilities import Abilities
+from plume.model.use.blanks import at_blanks, fills, tensor
 from plume.noise.decoder_target import WholeText
 from plume.noise.sentinels import SpansAfterSentinels
 from plume.tuning.rows.rows import Array
-from plume.tuning.zero_shot.blanks import at_blanks, fills, left_to_right, tensor, wrapped
+from plume.tuning.zero_shot.blanks import left_to_right, wrapped
 
 
 @dataclass(frozen=True, kw_only=True)

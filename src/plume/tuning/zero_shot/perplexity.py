@@ -12,13 +12,15 @@ import torch
 from torch import Tensor
 
 from plume.core.batch import Batch, Order
-from plume.core.part import replace
+from plume.core.batching import by_length
 from plume.data.store import Store
 from plume.heads.head import HeadModule, precise
 from plume.model.use.abilities import Abilities
+from plume.model.use.blanks import at_blanks, tensor
+from plume.model.use.writers import bound_memory
 from plume.nn.recurrent.recurrent import Recurrent
 from plume.tuning.rows.rows import Array
-from plume.tuning.zero_shot.blanks import at_blanks, batches_by_length, left_to_right, rows_for, tensor, wrapped
+from plume.tuning.zero_shot.blanks import left_to_right, rows_for, wrapped
 
 _SCORES = 1 << 24  # logits held at once
 _STREAMS = 8  # that a model with a memory reads side by side, each of at least so many stretches:
@@ -121,15 +123,14 @@ def _streams(can: Abilities, stream: Array, length: int) -> Iterator[_Step]:
     total = len(stream) - 1
     rows = max(1, min(_STREAMS, total // (_STRETCHES * length)))
     each = -(-total // rows)
-    kind, memory = can.causal(), can.model.recipe.memory
+    kind, cache = can.causal(), can.model.new_cache()
     assert kind is not None, "only called for families that read left to right"
-    with can.model.fresh_memory(None if memory is None else replace(memory, reuse=1.0)):  # stretches do not overlap here
-        for start in range(0, each, length):
-            offset = np.arange(start, min(start + length, each))
-            place = np.arange(rows)[:, None] * each + offset
-            tokens = tensor(can, stream[np.minimum(place, total)])
-            batch = Batch(tokens=tokens, order=Order.CAUSAL, stream=0, begins=start == 0)
-            yield can.head(kind), can.model.encode(batch).last, np.where(place < total, place + 1, -1)
+    for start in range(0, each, length):
+        offset = np.arange(start, min(start + length, each))
+        place = np.arange(rows)[:, None] * each + offset
+        bound_memory(can.model, cache)
+        states = can.model.encode(Batch(tokens=tensor(can, stream[np.minimum(place, total)]), order=Order.CAUSAL), cache=cache).last
+        yield can.head(kind), states, np.where(place < total, place + 1, -1)
 
 
 @torch.inference_mode()
@@ -157,7 +158,7 @@ def fill_in(
         chosen = np.sort(np.random.default_rng(seed).choice(len(place), sample, replace=False))
         place, begin, end, document = place[chosen], begin[chosen], end[chosen], document[chosen]
     tally = Tally(tops=tuple(tops))
-    for index in batches_by_length(end - begin, len(before) + len(after)):
+    for index in by_length(end - begin + len(before) + len(after)):
         rows, size = wrapped(tokens, begin[index], end[index], before=before, after=after, pad=can.tokenizer.pad)
         column = (place - begin)[index, None] + len(before)
         answers = np.take_along_axis(rows, column, 1)

@@ -1,0 +1,54 @@
+"""What a model predicts at some places of its rows from both sides of them, where the mask stands."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from plume.core.batch import Batch, Order
+from plume.heads.head import HeadModule
+from plume.model.use.abilities import Abilities
+
+Array = NDArray[Any]
+
+
+def tensor(can: Abilities, array: Array) -> Tensor:
+    """Where the model is."""
+    return torch.from_numpy(np.ascontiguousarray(array)).to(can.device)
+
+
+def fills(can: Abilities) -> bool:
+    """Can it say what stands at a place from both sides of it?"""
+    return can.masked() is not None or can.permuted() is not None
+
+
+def at_blanks(can: Abilities, tokens: Array, length: Array, read: Array, language: Array | None = None) -> tuple[HeadModule, Tensor]:
+    """[B, M, D] states at places where the mask stands, and the head that reads them. Rows are framed texts, [B] of these languages."""
+    row, where = tensor(can, tokens), tensor(can, read)
+    size = tensor(can, length) if (length < tokens.shape[1]).any() else None
+    batch = Batch(tokens=row, length=size, segment=_segments(can, length, language))
+    if kind := can.masked():
+        if kind.noise.target.streams:  # MPNet: no query stream, the masks stand in the text
+            states = can.model.encode(batch).last
+            return can.head(kind), states.gather(1, where[:, :, None].expand(-1, -1, states.shape[2]))
+        return can.head(kind), can.model.token_states(replace(batch, read=where)).last
+    kind = can.permuted()
+    assert kind is not None, "only called for families that fill"
+    # Blanks come last in the order: the text does not look at them, nor they at each other (XLNet).
+    rank = (row == can.mask).long()
+    query = torch.full_like(where, can.mask)
+    batch = replace(batch, order=Order.RANKED, rank=rank, read=where, query=query)
+    return can.head(kind), can.model.encode(batch).last
+
+
+def _segments(can: Abilities, length: Array, language: Array | None) -> Tensor | None:
+    """[B, T] of framed texts: their languages, or what the format gives special tokens."""
+    told = [None] * len(length) if language is None else language.tolist()
+    rows = [can.segments([0] * size, one) for size, one in zip(length.tolist(), told, strict=True)]
+    found = [row + [0] * (int(length.max()) - len(row)) for row in rows if row is not None]
+    return can.tensor(found) if found else None
