@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from plume.cli._language import LANGUAGE
+from plume.cli._options import Language, Model, Texts
 
 
 def run(
-    model: Annotated[Path, typer.Argument(help="A model directory.")],
-    texts: Annotated[list[str], typer.Argument(help="One or more texts.")],
-    pooling: Annotated[
-        str | None, typer.Option(help="mean, first, last or max; of word vectors mean or sif.  [default: as the family is meant to be]")
-    ] = None,
-    layer: Annotated[int | None, typer.Option(help="Of a network: -1 the last, 0 the embeddings.  [default: -1]")] = None,
-    language: Annotated[str | None, typer.Option(help=LANGUAGE)] = None,
+    model: Model,
+    texts: Texts,
+    pooling: Annotated[str | None, typer.Option(help="mean, first, last or max; word vectors: mean or sif.  [default: by family]")] = None,
+    layer: Annotated[int | None, typer.Option(help="Layer of a network: -1 is the last, 0 the embedding.  [default: -1]")] = None,
+    language: Language = None,
 ) -> None:
-    """One vector a text, as JSON lines."""
+    """Embed texts: one vector per text, as JSON lines."""
     import plume
 
     given = {name: value for name, value in (("pooling", pooling), ("layer", layer), ("language", language)) if value is not None}
