@@ -270,7 +270,7 @@ def test_tags_that_break_bio_are_mended_and_counted(plume: Run, folder: Path, tm
     dev.write_text("my I-PER\nsister I-PER\nfinds O\n", encoding="utf-8")
     made = plume("tune", folder / "bert", "--task", "ner", "--train", folder / "train.conll", "--dev", dev, "--out", out, "--epochs", 0.1)
     assert made.code == 0, made.err
-    said = "1 mended: tags that break the scheme (first: dev.conll, sentence of line 1)"
+    said = "1 corrected: tags that break the scheme (first: dev.conll, sentence of line 1)"
     assert said in made.err and said in (out / "card.md").read_text(encoding="utf-8")
 
 
