@@ -35,12 +35,12 @@ one seed, for the seconds that the table names. *Loss* is the held-out loss, in 
 loss: for tokens, knowing how frequent each is and copying what the input shows at the same place (for BERT 0.9 × entropy + 0.14; of T5's spans
 one knows the mean length); for classes, guessing by their shares in training; for word vectors, the best guess from how frequent the word to be
 predicted is (GloVe's loss is its weighted square error, its baseline that of the biases alone). A loss below its baseline is learned from context;
-*right* is the accuracy of the most likely answer. Tokens count everything that the network reads, a decoder's input too. `labelled.jsonl` is enwiki_slice
-and ag_news with their sections as labels, `tweets.txt` tweeteval_emoji with its emoji put back.
+*right* is the accuracy of the most likely answer. Tokens count everything that the network reads, a decoder's input too. `labelled.jsonl` is
+enwiki_slice and ag_news with their sections as labels, `tweets.txt` tweeteval_emoji with its emoji put back.
 
 bert, deepmoji, elmo, mass, ulmfit and xlm were trained again after they were fixed, with the tokens of their earlier runs (deepmoji: 1,200
-steps) and with other work on the machine: their seconds say nothing of speed. The other figures are older than the local initialisation of small sizes
-with learned positions (docs/architecture.md): `--set positions.local=false` gives them again.
+steps) and with other work on the machine: their seconds say nothing of speed. The other figures are older than the local initialisation of small
+sizes with learned positions (docs/architecture.md): `--set positions.local=false` gives them again.
 """
 
 

@@ -30,16 +30,16 @@ as the table says: with so few they are wide. To reproduce:
 ## What pre-training brings
 
 A BERT of plume's own, pre-trained for {budget} on the corpus of its language, fine-tuned by `plume tune` with its defaults, against the same
-command with `--from-scratch`: the same network, tokenizer, data, steps and learning rate, without the pre-trained weights. The score is the best on the dev
-file over the run, for both. {models}
+command with `--from-scratch`: the same network, tokenizer, data, steps and learning rate, without the pre-trained weights. The score is the best on
+the dev file over the run, for both. {models}
 
 {gain}
 
 ## Beside transformers
 
 The real weights of all-MiniLM-L6-v2, fine-tuned by plume and by a plain loop over transformers (`bench/_transformers_tasks.py`): the same examples,
-{steps} steps, batch size 32, learning rate 1e-4 with a tenth of warm-up, dropout 0.1; measured after the last step. The two draw batches and dropout differently,
-so single runs differ.
+{steps} steps, batch size 32, learning rate 1e-4 with a tenth of warm-up, dropout 0.1; measured after the last step. The two draw
+batches and dropout differently, so single runs differ.
 
 {peer}
 """

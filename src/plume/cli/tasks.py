@@ -18,7 +18,7 @@ def run(task: Annotated[str | None, typer.Argument(help="Details of this task, w
         _one(task)
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("task", "what it predicts", "metric", "reads"):
+    for column in ("task", "description", "metric", "reads"):
         table.add_column(column, overflow="fold")
     for name in catalog.names("tasks"):
         declared = catalog.load("tasks", name).TASK

@@ -36,4 +36,4 @@ class Classification(LabelTask):
         return label_scores(gold, [one["label"] for one in predictions], labels, positive=self.positive)
 
 
-TASK = Classification(kind="classification", title="one label for a text, or for a pair of texts", metric="accuracy")
+TASK = Classification(kind="classification", title="classification of texts or text pairs", metric="accuracy")

@@ -64,4 +64,4 @@ class MultiLabel(TextTask):
         return multi_label_scores(gold, [one["labels"] for one in predictions], labels)
 
 
-TASK = MultiLabel(kind="multi-label", title="as many labels of a text as apply", metric="micro_f1")
+TASK = MultiLabel(kind="multi-label", title="multi-label classification", metric="micro_f1")

@@ -70,4 +70,4 @@ class MultipleChoice(Task):
         return {"accuracy": float(np.mean(right))}
 
 
-TASK = MultipleChoice(kind="multiple-choice", title="which of several texts goes with a context", metric="accuracy")
+TASK = MultipleChoice(kind="multiple-choice", title="multiple choice", metric="accuracy")
