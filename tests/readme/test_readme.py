@@ -66,7 +66,7 @@ def small_step(measure: Callable[..., float], model: Any, _batch: Any, _seconds:
 
 def shortened(words: list[str]) -> list[str]:
     """As typed, with less training."""
-    words = ["3steps" if word in ("1m", "10m") else word for word in words]
+    words = ["3steps" if word == "10m" or word.endswith("steps") else word for word in words]
     return [*words, "--epochs", "0.4"] if words[1] == "tune" and "--epochs" not in words else words
 
 
@@ -101,7 +101,7 @@ def typed(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, Any]
 
 def test_commands(typed: tuple[str, dict[str, Any]]) -> None:
     out, _ = typed
-    said = ("unigram entropy", "albert", "巴黎", "perplexity", "AutoModel", "Alice works for Blue Airlines in Paris.", "小明在北京大学读书")
+    said = ("unigram entropy", "albert", "巴黎", "perplexity", "AutoModel", "Grace works for Blue Airlines in Paris.", "小明在北京大学读书")
     for word in said:
         assert word in out, f"{word} was not printed"
 
