@@ -21,26 +21,26 @@ from plume.train.diagram import diagrams
 HERE = Path(__file__).parent
 HEAD = """# The families
 
-One section a family: what it is and when to use it, where it differs from its paper, who sees whom while it is trained, what it costs, and
-what it learns in minutes. This page is made from the code (`make recipes-table`), so it cannot lag behind it.
+One section per family: what it is and when to use it, where it differs from its paper, its attention masks in training, what it costs, and
+what it learns in minutes. This page is generated from the code (`make recipes-table`).
 
-In the pictures a line is a position: the token that is shown there, whom it may look at (■ sees, · does not; columns are positions in the same
+In the attention masks a line is a query position: its input token, the positions it attends to (■ yes, · no; columns are positions in the same
 order), and, after the arrow, what must be predicted there. The rows come from a real batch of a tiny text. `plume show FAMILY --visibility`
-draws them for any recipe, your own too.
+draws them for any recipe, including your own.
 """
 MEASURED = """## What each learns
 
 Every family's `tiny` (Transformers: width 128, two blocks; an encoder–decoder has two of each), trained by the same command on two CPU cores,
-one seed, for the seconds that the table names. *Loss* is that of text held out of training, in nats a prediction. *Baseline* is what needs no
-context: for tokens, knowing how frequent each is and copying what the input shows at the same place (for BERT 0.9 × entropy + 0.14; of T5's spans
+one seed, for the seconds that the table names. *Loss* is the held-out loss, in nats per prediction. *Baseline* is the context-free
+loss: for tokens, knowing how frequent each is and copying what the input shows at the same place (for BERT 0.9 × entropy + 0.14; of T5's spans
 one knows the mean length); for classes, guessing by their shares in training; for word vectors, the best guess from how frequent the word to be
 predicted is (GloVe's loss is its weighted square error, its baseline that of the biases alone). A loss below its baseline is learned from context;
-*right* is how often the likeliest answer was. Tokens count everything that the network reads, a decoder's input too. `labelled.jsonl` is enwiki_slice
-and ag_news with their sections as labels, `tweets.txt` tweeteval_emoji with its emoji put back.
+*right* is the accuracy of the most likely answer. Tokens count everything that the network reads, a decoder's input too. `labelled.jsonl` is
+enwiki_slice and ag_news with their sections as labels, `tweets.txt` tweeteval_emoji with its emoji put back.
 
-bert, deepmoji, elmo, mass, ulmfit and xlm were trained again after they were mended, with the tokens of their earlier runs (deepmoji: 1,200
-steps) and with other work on the machine: their seconds say nothing of speed. The other figures are older than the local start of small sizes
-with learned positions (docs/architecture.md): `--set positions.local=false` gives them again.
+bert, deepmoji, elmo, mass, ulmfit and xlm were trained again after they were fixed, with the tokens of their earlier runs (deepmoji: 1,200
+steps) and with other work on the machine: their seconds say nothing of speed. The other figures are older than the local initialisation of small
+sizes with learned positions (docs/architecture.md): `--set positions.local=false` gives them again.
 """
 
 

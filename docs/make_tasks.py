@@ -22,24 +22,24 @@ SIDES = {"gain": ("pretrained", "scratch"), "peer": ("plume", "transformers")}
 TEXT = """# Tasks, measured
 
 What each task reads, predicts and measures is on its own page: [tasks/](tasks/index.md). Here are two tables on real data; docs/tasks.json holds
-every single figure. Intervals are 95% (Student's t) over {seeds} seeds, or as many runs
-as the table says: with so few they are wide. Measured again by
+every single figure. Intervals are 95% confidence intervals (Student's t) over {seeds} seeds, or as many runs
+as the table says: with so few they are wide. To reproduce:
 
     make tasks-table DATA=… ENGLISH=runs/en CHINESE=runs/zh WEIGHTS=…
 
 ## What pre-training brings
 
-A BERT of plume's own, pre-trained for {budget} on the corpus of its language, tuned by `plume tune` with its defaults, against the same
-command with `--from-scratch`: the same network, tokenizer, data, steps and rate, without the pre-trained weights. The score is the best on the dev
-file over the run, for both. {models}
+A BERT of plume's own, pre-trained for {budget} on the corpus of its language, fine-tuned by `plume tune` with its defaults, against the same
+command with `--from-scratch`: the same network, tokenizer, data, steps and learning rate, without the pre-trained weights. The score is the best on
+the dev file over the run, for both. {models}
 
 {gain}
 
 ## Beside transformers
 
-The real weights of all-MiniLM-L6-v2, tuned by plume and by a plain loop over transformers (`bench/_transformers_tasks.py`): the same examples,
-{steps} steps, batch 32, rate 1e-4 with a tenth of warm-up, dropout 0.1; measured after the last step. The two draw batches and dropout differently,
-so single runs differ.
+The real weights of all-MiniLM-L6-v2, fine-tuned by plume and by a plain loop over transformers (`bench/_transformers_tasks.py`): the same examples,
+{steps} steps, batch size 32, learning rate 1e-4 with a tenth of warm-up, dropout 0.1; measured after the last step. The two draw
+batches and dropout differently, so single runs differ.
 
 {peer}
 """

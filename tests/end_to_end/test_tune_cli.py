@@ -198,7 +198,7 @@ def test_a_very_long_text(plume: Run, ner: Path, topic: Path, tmp_path: Path) ->
 
 def test_without_tuning(plume: Run, folder: Path, tmp_path: Path) -> None:
     model = folder / "bert"
-    refused(plume("predict", model, "my sister"), "not tuned", "It can embed, fill", "plume tune", "zero-shot")
+    refused(plume("predict", model, "my sister"), "not fine-tuned", "It can embed, fill", "plume tune", "zero-shot")
     found = json.loads(plume("predict", model, "my sister", "--task", "zero-shot", "--labels", "letter,bread").out)
     assert found["label"] in ("letter", "bread")
     from_file = plume("predict", model, folder / "test.tsv", "--task", "zero-shot", "--labels", "letter,bread", "--text", "text")
@@ -219,7 +219,7 @@ def test_without_tuning(plume: Run, folder: Path, tmp_path: Path) -> None:
     by_eval = ("eval", model, "--data", folder / "test.tsv", "--task", "zero-shot", "--labels", "yes=gladly,no=never")
     assert plume(*by_eval, "--way", "cloze", "--each", "--no-calibrate").code == 0
     refused(plume(*by_eval, "--way", "entailment"), "does not judge entailment")
-    refused(plume("eval", model, "--data", folder / "test.tsv"), "not tuned")
+    refused(plume("eval", model, "--data", folder / "test.tsv"), "not fine-tuned")
 
 
 def test_the_tasks_are_listed(plume: Run) -> None:
@@ -270,7 +270,7 @@ def test_tags_that_break_bio_are_mended_and_counted(plume: Run, folder: Path, tm
     dev.write_text("my I-PER\nsister I-PER\nfinds O\n", encoding="utf-8")
     made = plume("tune", folder / "bert", "--task", "ner", "--train", folder / "train.conll", "--dev", dev, "--out", out, "--epochs", 0.1)
     assert made.code == 0, made.err
-    said = "1 mended: tags that break the scheme (first: dev.conll, sentence of line 1)"
+    said = "1 corrected: tags that break the scheme (first: dev.conll, sentence of line 1)"
     assert said in made.err and said in (out / "card.md").read_text(encoding="utf-8")
 
 
@@ -302,12 +302,12 @@ def test_what_users_get_wrong(plume: Run, folder: Path, ner: Path, tmp_path: Pat
     refused(plume("tune", tmp_path / "none", *common[2:], "--out", tmp_path / "x"), "none")
     refused(plume("tune", "--resume", folder / "bert"), "run.json")
     refused(plume("tune", folder / "bert", "--resume", ner), "--resume")
-    refused(plume("tune", "--resume", ner, "--rate", "0.1"), "nothing else")
+    refused(plume("tune", "--resume", ner, "--rate", "0.1"), "no other option")
     refused(plume("predict", ner, tmp_path / "none.txt"), "no file", "none.txt")
     refused(plume("predict", ner, "a text", "--out", tmp_path / "x"), "--out")
-    refused(plume("predict", ner, "a text", folder / "dev.conll"), "no file")
+    refused(plume("predict", ner, "a text", folder / "dev.conll"), "not a file")
     refused(plume("predict", ner, ""), "empty")
-    refused(plume("predict", ner), "Nothing")
+    refused(plume("predict", ner), "No input")
     refused(plume("predict", ner, "a", "--task", "classification"), "tuned for ner")
     refused(plume("predict", ner, "a", "--task", "nre"), "did you mean ner")
     known = plume("predict", ner, "a", "--task", "nre").err.partition("Known:")[2]
@@ -320,7 +320,7 @@ def test_what_users_get_wrong(plume: Run, folder: Path, ner: Path, tmp_path: Pat
     refused(plume("predict", tmp_path / "none", "a"), "does not exist")
     refused(plume("eval", ner), "--data")
     refused(plume("eval", ner, "--similarity", folder / "dev.tsv"), "--data")
-    refused(plume("eval", ner, "--data", folder / "dev.conll", "--analogy", folder / "dev.tsv"), "one at a time")
+    refused(plume("eval", ner, "--data", folder / "dev.conll", "--analogy", folder / "dev.tsv"), "one or the other")
     refused(plume("eval", ner, "--data", tmp_path / "none.conll"), "none.conll")
     refused(plume("eval", ner, "--data", folder / "dev.conll", "--labels", "a,b"), "zero-shot")
     assert not (tmp_path / "x").exists()

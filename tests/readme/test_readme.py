@@ -1,16 +1,16 @@
-"""What the README says can be typed, can be typed: its tested blocks run here, on a small corpus and with small budgets."""
+"""What README and guides say can be typed, can be typed: their tested blocks run here, on a small corpus and with small budgets."""
 
 from __future__ import annotations
 
 import ast
 import contextlib
-import functools
 import io
 import json
 import re
 import shlex
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +22,31 @@ from plume.embedded.material import write_embedded
 from plume.train import probe
 
 ROOT = Path(__file__).parents[2]
-READMES = ("README.md", "README.zh.md")
+MARK = "<!-- tested -->"
+# In the order of reading: a guide goes on with the models of those before it.
+GUIDES = ("pretraining.md", "corpora.md", "own-recipes.md", "word-vectors.md", "tuning.md", "hugging-face.md", "python.md")
+PAGES = ("README.md", "README.zh.md", *(f"docs/{guide}" for guide in GUIDES), *(f"docs/zh/{guide}" for guide in GUIDES))
 
 
-def blocks(readme: str, language: str) -> list[str]:
-    text = (ROOT / readme).read_text(encoding="utf-8")
-    return re.findall(rf"<!-- tested -->\n```{language}\n(.*?)```", text, flags=re.DOTALL)
+def text_of(page: str) -> str:
+    return (ROOT / page).read_text(encoding="utf-8")
 
 
-def own_recipe(readme: str) -> str:
-    text = (ROOT / readme).read_text(encoding="utf-8")
-    return re.search(r"<!-- my_recipe.py -->\n```python\n(.*?)```", text, flags=re.DOTALL)[1]  # type: ignore[index]
+def blocks(page: str, language: str) -> list[str]:
+    return re.findall(rf"{MARK}\n```{language}\n(.*?)```", text_of(page), flags=re.DOTALL)
+
+
+def commands(page: str) -> list[str]:
+    lines = "".join(blocks(page, "bash")).splitlines()
+    return [shlex.join(words) for line in lines if (words := shlex.split(line, comments=True))]
+
+
+def python(page: str) -> list[str]:
+    return [ast.unparse(ast.parse(code)) for code in blocks(page, "python")]
+
+
+def own_recipe(page: str) -> str:
+    return re.search(r"<!-- my_recipe.py -->\n```python\n(.*?)```", text_of(page), flags=re.DOTALL)[1]  # type: ignore[index]
 
 
 def write_other_corpora(folder: Path) -> None:
@@ -45,25 +59,21 @@ def write_other_corpora(folder: Path) -> None:
     (folder / "labelled.jsonl").write_text("\n".join(rows) + "\n", encoding="utf-8")
 
 
-def commands(readme: str) -> tuple[str, ...]:
-    lines = "".join(blocks(readme, "bash")).splitlines()
-    return tuple(shlex.join(words) for line in lines if (words := shlex.split(line, comments=True)))
-
-
-def python(readme: str) -> str:
-    (code,) = blocks(readme, "python")
-    return ast.unparse(ast.parse(code))
-
-
 def small_step(measure: Callable[..., float], model: Any, _batch: Any, _seconds: float) -> float:
     """The doctor's measurement with a batch that takes no time: how fast this machine is, is not asked here."""
     return measure(model, probe._batch(2, 16), 0.0)
 
 
+def shortened(words: list[str]) -> list[str]:
+    """As typed, with less training."""
+    words = ["3steps" if word == "10m" or word.endswith("steps") else word for word in words]
+    return [*words, "--epochs", "0.4"] if words[1] == "tune" and "--epochs" not in words else words
+
+
 def type_in(line: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(probe, "_step_seconds", functools.partial(small_step, probe._step_seconds))
-        patch.setattr(sys, "argv", ["3steps" if word == "10m" else word for word in shlex.split(line)])
+        patch.setattr(probe, "_step_seconds", partial(small_step, probe._step_seconds))
+        patch.setattr(sys, "argv", shortened(shlex.split(line)))
         try:
             main()
         except SystemExit as left:
@@ -72,32 +82,32 @@ def type_in(line: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def typed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[str, dict[str, Any]]]:
-    """What a README's commands print, and the names of its Python. Where the two say the same but for comments, it is done once."""
-
-    @functools.cache
-    def run(lines: tuple[str, ...], code: str, recipe: str) -> tuple[str, dict[str, Any]]:
-        folder, out = tmp_path_factory.mktemp("readme"), io.StringIO()
-        write_embedded(folder / "corpus.txt", chinese_documents(count=300))
-        write_other_corpora(folder)
-        (folder / "examples").symlink_to(ROOT / "examples")
-        (folder / "my_recipe.py").write_text(recipe, encoding="utf-8")
-        seen: dict[str, Any] = {}
-        with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out):
-            patch.chdir(folder)
-            for line in lines:
-                type_in(line)
+def typed(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, Any]]:
+    """What the pages' commands print, and the names of their Python. What two pages say alike is done once."""
+    folder, out = tmp_path_factory.mktemp("readme"), io.StringIO()
+    write_embedded(folder / "corpus.txt", chinese_documents(count=300))
+    write_other_corpora(folder)
+    (folder / "examples").symlink_to(ROOT / "examples")
+    (folder / "my_recipe.py").write_text(own_recipe("docs/own-recipes.md"), encoding="utf-8")
+    seen: dict[str, Any] = {}
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out):
+        patch.chdir(folder)
+        for line in dict.fromkeys(line for page in PAGES for line in commands(page)):
+            type_in(line)
+        for code in dict.fromkeys(code for page in PAGES for code in python(page)):
             exec(compile(code.replace("'10m'", "'3steps'"), "README", "exec"), seen)
-        return out.getvalue(), seen
-
-    return lambda readme: run(commands(readme), python(readme), own_recipe(readme))
+    return out.getvalue(), seen
 
 
-@pytest.mark.parametrize("readme", READMES)
-def test_commands_and_python(readme: str, typed: Callable[[str], tuple[str, dict[str, Any]]]) -> None:
-    out, seen = typed(readme)
-    for word in ("unigram entropy", "albert", "巴黎", "perplexity", "AutoModel"):
+def test_commands(typed: tuple[str, dict[str, Any]]) -> None:
+    out, _ = typed
+    said = ("unigram entropy", "albert", "巴黎", "perplexity", "AutoModel", "Grace works for Blue Airlines in Paris.", "小明在北京大学读书")
+    for word in said:
         assert word in out, f"{word} was not printed"
+
+
+def test_python(typed: tuple[str, dict[str, Any]]) -> None:
+    _, seen = typed
     assert seen["vectors"].shape == (2, 128)
     assert len(seen["guesses"]) == 5
     assert seen["scores"][0].perplexity > 1
@@ -106,6 +116,20 @@ def test_commands_and_python(readme: str, typed: Callable[[str], tuple[str, dict
     assert seen["answers"][0].keys() == {"entities", "tags"}
 
 
-def test_both_readmes_show_the_same_commands() -> None:
-    assert commands("README.md") == commands("README.zh.md")
-    assert own_recipe("README.md") == own_recipe("README.zh.md")
+@pytest.mark.parametrize("guide", GUIDES)
+def test_both_languages_show_the_same_commands(guide: str) -> None:
+    english, chinese = f"docs/{guide}", f"docs/zh/{guide}"
+    assert (commands(english), python(english)) == (commands(chinese), python(chinese))
+    assert commands(english) or python(english)
+    if "<!-- my_recipe.py -->" in text_of(english):
+        assert own_recipe(english) == own_recipe(chinese)
+
+
+def test_both_readmes_show_three_commands_that_differ_by_language_only() -> None:
+    english, chinese = ([shlex.split(line)[:2] for line in commands(page)] for page in PAGES[:2])
+    assert english == chinese == [["plume", "pretrain"], ["plume", "tune"], ["plume", "predict"]]
+
+
+def test_no_page_with_tested_blocks_is_forgotten() -> None:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    assert {str(page.relative_to(ROOT)) for page in pages if MARK in page.read_text(encoding="utf-8")} == set(PAGES)

@@ -1,4 +1,4 @@
-"""The command line: one thin file a command. Heavy imports stay inside the commands, so that --help answers at once."""
+"""The command line: one thin file per command. Heavy imports stay inside the commands, so that --help answers at once."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ COMMANDS = (
 
 app = typer.Typer(
     name="plume",
-    help="A workbench for pre-trained language models: pre-train many families on your own text, at an equal budget.",
+    help="Pre-train, fine-tune and compare families of language models on your own text, at an equal budget.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -53,10 +53,10 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version and exit."),
     parts: Parts = None,
 ) -> None:
-    """A workbench for pre-trained language models: pre-train many families on your own text, at an equal budget."""
+    """Pre-train, fine-tune and compare families of language models on your own text, at an equal budget."""
 
 
 for _name in COMMANDS:

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def in_short(record: Mapping[str, Any]) -> str:
-    """One line of what was found, and the text.
+    """One line: the prediction and the text.
 
     >>> in_short({"text": "小明在北京", "entities": [{"start": 0, "end": 2, "label": "PER"}, {"start": 3, "end": 5, "label": "LOC"}], "tags": []})
     '[小明 PER]在[北京 LOC]'

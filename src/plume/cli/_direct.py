@@ -1,4 +1,4 @@
-"""Which task is meant: one that the model was tuned for, or one that needs no tuning."""
+"""Which task is meant: one that the model was fine-tuned for, or one that needs no fine-tuning."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def direct_task(model: Path, name: str | None) -> DirectTask | None:
-    """The task of that name, if it is one that a model does without being tuned for it; None: the model must have been."""
+    """The task of that name, if it needs no fine-tuning; None if the model was fine-tuned for it."""
     from plume.core import catalog
     from plume.core.errors import PlumeError, suggest
     from plume.tuning.declared import is_tuned, read_declaration
@@ -31,11 +31,11 @@ def direct_task(model: Path, name: str | None) -> DirectTask | None:
         if isinstance(task, DirectTask):
             return task
     if own:
-        raise PlumeError(f"{model} was tuned for {', '.join(own)}, not for '{name}'.")
+        raise PlumeError(f"{model} was fine-tuned for {', '.join(own)}, not for '{name}'.")
     raise PlumeError(
-        f"{model} is not tuned for a task. {_abilities(model)} "
-        f"Tune it: plume tune {model} --task {name or 'ner'} --train FILE --out DIRECTORY (see 'plume tasks'). "
-        "Without tuning there are --task zero-shot and --task language-modelling."
+        f"{model} is not fine-tuned for a task. {_abilities(model)} "
+        f"Fine-tune it: plume tune {model} --task {name or 'ner'} --train FILE --out DIRECTORY (see 'plume tasks'). "
+        "Tasks without fine-tuning: --task zero-shot, --task language-modelling."
     )
 
 
@@ -45,14 +45,14 @@ def _abilities(model: Path) -> str:
     from plume.model.use.language_model import LanguageModel
 
     loaded = api.load(model)
-    return loaded.abilities.words() if isinstance(loaded, LanguageModel) else "It can embed, and say which words are alike."
+    return loaded.abilities.words() if isinstance(loaded, LanguageModel) else "It can embed texts and find similar words."
 
 
 _FLAGS = {"multi_label": "each", "calibrate": "no-calibrate"}  # where the command line has another word
 
 
 def zero_shot(labels: str | None, template: str | None, *, each: bool, way: str | None, no_calibrate: bool) -> dict[str, Any]:
-    """What was said of it."""
+    """The zero-shot options that were given."""
     said = {
         "labels": None if labels is None else labels.split(","), "template": template, "multi_label": each or None, "way": way,
         "calibrate": False if no_calibrate else None,
@@ -61,7 +61,7 @@ def zero_shot(labels: str | None, template: str | None, *, each: bool, way: str 
 
 
 def options_for(call: Callable[..., Any], task: DirectTask, **given: Any) -> dict[str, Any]:
-    """What was given, if it is all that the task wants and nothing that it has no use for."""
+    """The given options, if the task needs no others and knows all of them."""
     from plume.core.errors import PlumeError
 
     wanted = [one for one in inspect.signature(call).parameters.values() if one.kind is one.KEYWORD_ONLY]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 
 def print_scores(scores: Mapping[str, float], *, title: str) -> None:
-    """Those of the whole first; those of single classes, such as "f1/PER", in a table of their own, a class a row."""
+    """Overall scores first; per-class scores, such as "f1/PER", in a second table with a row per class."""
     from rich.console import Console
     from rich.table import Table
 

@@ -22,44 +22,50 @@ _RECIPES = ("bert", "electra", "xlnet", "gpt2")
 def run(
     study: Annotated[
         Path | None,
-        typer.Argument(help="A study.toml, or the directory of a study that was begun.  [default: text and tasks that plume brings]"),
+        typer.Argument(help="A study.toml, or the directory of an existing study.  [default: built-in text and tasks]"),
     ] = None,
-    corpus: Annotated[list[Path] | None, typer.Option(help="The text to pre-train on; may be repeated.")] = None,
+    corpus: Annotated[list[Path] | None, typer.Option(help="Text to pre-train on; repeatable.")] = None,
     task: Annotated[
         list[str] | None,
-        typer.Option(help="What to be measured by: ner=train.conll,test.conll, topic:classification=train.tsv,dev.tsv,test.tsv …"),
+        typer.Option(
+            help="Task to evaluate on, with its files; repeatable: ner=train.conll,test.conll, topic:classification=train.tsv,dev.tsv,test.tsv"
+        ),
     ] = None,
     recipes: Annotated[
-        str | None, typer.Option(help="Families, with commas between (see 'plume recipes').  [default: bert,electra,xlnet,gpt2]")
+        str | None, typer.Option(help="Families to compare, comma-separated (see 'plume recipes').  [default: bert,electra,xlnet,gpt2]")
     ] = None,
-    budget: Annotated[str | None, typer.Option(help="For each pre-training: 20m, 5e6tokens, 1e14flops.  [default: 10m]")] = None,
-    seeds: Annotated[int | None, typer.Option(help="How often everything is done, from other beginnings.  [default: 3]")] = None,
-    size: Annotated[str | None, typer.Option(help="Of families named without one: tiny, mini, small …  [default: tiny]")] = None,
-    out: Annotated[Path | None, typer.Option(help="The directory of the study.  [default: study]")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the study in that directory.")] = False,
+    budget: Annotated[str | None, typer.Option(help="Pre-training budget of each run: 20m, 5e6tokens, 1e14flops.  [default: 10m]")] = None,
+    seeds: Annotated[int | None, typer.Option(help="Random seeds; each run is repeated once per seed.  [default: 3]")] = None,
+    size: Annotated[str | None, typer.Option(help="Model size of families named without one: tiny, mini, small …  [default: tiny]")] = None,
+    out: Annotated[Path | None, typer.Option(help="Directory of the study.  [default: study]")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume the study in that directory.")] = False,
     again: Annotated[
-        list[str] | None, typer.Option(help="A run to throw away and make anew, with all that stands on it: MODEL:SEED; may be repeated.")
+        list[str] | None, typer.Option(help="Discard and rerun MODEL:SEED and everything derived from it; repeatable.")
     ] = None,
-    plan: Annotated[bool, typer.Option("--plan", help="Only say what would be run, for how long, with what memory and disk.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before a study of more than an hour.")] = False,
-    language: Annotated[str, typer.Option(help="Of the report, and of the data that plume brings: en or zh.")] = "en",
+    plan: Annotated[bool, typer.Option("--plan", help="Only print the plan: runs, time, memory and disk.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Skip the confirmation for studies of more than an hour.")] = False,
+    language: Annotated[str, typer.Option(help="Language of the report and of the built-in data: en or zh.")] = "en",
     tokenizer: Annotated[
-        str | None, typer.Option(help="shared: one for all that read pieces of words; own: each paper's.  [default: shared]")
+        str | None, typer.Option(help="shared: one subword tokenizer for all families; own: each paper's own.  [default: shared]")
     ] = None,
-    static: Annotated[str | None, typer.Option(help="The word vectors to stand beside the networks.  [default: fasttext]")] = None,
-    set_: Annotated[list[str] | None, typer.Option("--set", help="Every network's pre-training: training.length=64 …")] = None,
-    tune: Annotated[list[str] | None, typer.Option(help="Every tuning: epochs=3, batch=16, rate=5e-4 …")] = None,
+    static: Annotated[str | None, typer.Option(help="Word vectors that serve as a baseline.  [default: fasttext]")] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="Override a pre-training setting of all networks: training.length=64; repeatable.")
+    ] = None,
+    tune: Annotated[
+        list[str] | None, typer.Option(help="Override a fine-tuning setting of all runs: epochs=3, batch=16, rate=5e-4; repeatable.")
+    ] = None,
     threads: Annotated[
-        int | None, typer.Option(help="Of every run; as many runs at a time as there are cores for.  [default: all cores]")
+        int | None, typer.Option(help="CPU threads per run; runs go in parallel while cores are free.  [default: all cores]")
     ] = None,
-    probes: Annotated[bool | None, typer.Option(help="Ask every layer of every model what it knows.  [default: yes]")] = None,
-    engine: Annotated[str, typer.Option(help="Where runs are done: local, or ray.")] = "local",
-    address: Annotated[str | None, typer.Option(help="Of a Ray that is running: auto, or host:port.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing.")] = False,
+    probes: Annotated[bool | None, typer.Option(help="Probe every layer of every pre-trained model.  [default: yes]")] = None,
+    engine: Annotated[str, typer.Option(help="Where to run: local or ray.")] = "local",
+    address: Annotated[str | None, typer.Option(help="Address of a running Ray cluster: auto, or host:port.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing.")] = False,
 ) -> None:
-    """Compare families at an equal budget on your own text and tasks, and say which to ship. Ctrl-C saves and leaves; --resume goes on.
+    """Compare families at an equal budget on your own text and tasks, and recommend one. Ctrl-C saves and exits; --resume continues.
 
-    Without --corpus and --task it runs on what plume brings, in about ten minutes on two cores: bert, xlnet and elmo, a minute each, two seeds.
+    Without --corpus and --task it uses built-in text and tasks: bert, xlnet and elmo, one minute each, two seeds; ten minutes on two cores.
     """
     from plume.comparing.forks import fork_server
 
@@ -70,7 +76,7 @@ def run(
     from plume.core.errors import PlumeError
     from plume.report.words import Wording
 
-    Wording(language)  # says at once if there is no such language
+    Wording(language)  # refuses an unknown language at once
     resume = resume or again is not None
     given = {
         "corpus": corpus, "recipes": recipes.split(",") if recipes else None, "budget": budget, "seeds": seeds, "size": size,
@@ -100,12 +106,12 @@ def run(
         raise PlumeError("Nothing was run.")
     _finish(made.results, folder, language=language, quiet=quiet)
     if made.stopped_by is not None:
-        print(f"stopped by {made.stopped_by}, and saved. Go on: {_again(folder, language)}", file=sys.stderr)
+        print(f"stopped by {made.stopped_by}; progress is saved. Continue: {_again(folder, language)}", file=sys.stderr)
         raise SystemExit(128 + getattr(signal, made.stopped_by, signal.SIGTERM))
 
 
 def _study(path: Path | None, tasks: list[str] | None, chosen: dict[str, Any], folder: Path, *, language: str, resume: bool) -> Study:
-    """What the user means: a study that is there, a file, options, or what plume brings."""
+    """The study that the options describe: an existing directory, a file, options, or built-in data."""
     from rich.console import Console
 
     from plume.comparing.embedded_study import embedded_study
@@ -119,21 +125,21 @@ def _study(path: Path | None, tasks: list[str] | None, chosen: dict[str, Any], f
     if path is not None and (path.is_dir() or (resume and path.suffix != ".toml")):
         if chosen:
             raise PlumeError(
-                f"{path} is a study that was begun, and says itself what it compares: give only --resume, --language or --engine."
+                f"{path} is an existing study with its own settings: use only --resume, --again, --language or --engine with it."
             )
         return read_study(path)
     if path is not None:
         return read_study_file(path, **chosen)
     if "corpus" not in chosen and "tasks" not in chosen:
         if resume and not (folder / STUDY).exists():
-            raise PlumeError(f"{folder} holds no study to go on with: leave --resume out to begin one there.")
+            raise PlumeError(f"{folder} holds no study to resume: leave out --resume to start one there.")
         if resume and not chosen:
             return read_study(folder)
-        with Console(stderr=True).status("reading what plume brings …"):
+        with Console(stderr=True).status("reading built-in data …"):
             return embedded_study(folder, language=language, **chosen)
     for name, option in (("corpus", "--corpus my.txt"), ("tasks", "--task ner=train.conll,test.conll")):
         if name not in chosen:
-            raise PlumeError(f"A study of your own needs {option} too.")
+            raise PlumeError(f"A study on your own data also needs {option}.")
     return make_study(**({"budget": "10m", "recipes": _RECIPES} | chosen))
 
 
@@ -163,18 +169,18 @@ def _print_plan(prepared: PreparedStudy, ended: Container[str] = ()) -> None:
         for task, reason in line.cannot.items():
             console.print(f"{line.entrant} cannot {f'do {task}' if task else 'be pre-trained'}: {reason}")
     study = prepared.study
-    left = "to go" if ended else "in all"
-    several = f", {plan.slots} at a time" if plan.slots > 1 else ""
+    left = "remaining" if ended else "in total"
+    several = f", {plan.slots} in parallel" if plan.slots > 1 else ""
     console.print(
         f"{plan.cells} runs{several}: {len(plan.lines)} models × {study.seeds} seeds, {study.budget} of pre-training each, tasks "
         f"{', '.join(task.name for task in study.tasks)}.\n"
-        f"About {duration(plan.left(ended))} {left}, {plan.memory / 2**20:,.0f} MB of memory at a time, "
-        f"{plan.disk / 2**20:,.0f} MB on disk (word vectors not counted)."
+        f"About {duration(plan.left(ended))} {left}, {plan.memory / 2**20:,.0f} MB of memory, "
+        f"{plan.disk / 2**20:,.0f} MB on disk (not counting word vectors)."
     )
 
 
 def _agree(prepared: PreparedStudy, total: float) -> bool:
-    """More than an hour is asked about."""
+    """Ask before a study of more than an hour."""
     from plume.comparing.planning.plan import ASK_ABOVE
     from plume.core.errors import PlumeError
     from plume.train.progress import duration
@@ -182,13 +188,13 @@ def _agree(prepared: PreparedStudy, total: float) -> bool:
     if total <= ASK_ABOVE:
         return True
     if not sys.stdin.isatty():
-        raise PlumeError(f"This study will take about {duration(total)}: say --yes to run it, or --plan to see what it is made of.")
+        raise PlumeError(f"This study will take about {duration(total)}: confirm with --yes, or see --plan for the details.")
     _print_plan(prepared)
-    return typer.confirm(f"This will take about {duration(total)}. Go on?")
+    return typer.confirm(f"This will take about {duration(total)}. Continue?")
 
 
 def _finish(results: Results, folder: Path, *, language: str, quiet: bool) -> None:
-    """The report on disk; on the screen its table and what it recommends."""
+    """Write the report; print its table and recommendation."""
     from rich.console import Console
     from rich.table import Table
 
@@ -207,11 +213,11 @@ def _finish(results: Results, folder: Path, *, language: str, quiet: bool) -> No
     console = Console(highlight=False, markup=False)
     console.print(table)
     console.print(f"\n{verdict_of(results, language=language)}")
-    console.print(f"\n{page} (and report.md, results.json, scores.csv, models.csv beside it)", soft_wrap=True)
+    console.print(f"\n{page} (also report.md, results.json, scores.csv, models.csv)", soft_wrap=True)
 
 
 def _score(found: Summary | None, best: float) -> str:
-    """Out of 100, with half of its interval; * where it cannot be told apart from the best."""
+    """In percent, with half of its confidence interval; * where it is not significantly below the best."""
     if found is None:
         return "–"
     half = "" if found.low is None or found.high is None else f" ± {50 * (found.high - found.low) / best:.1f}"

@@ -12,17 +12,15 @@ if TYPE_CHECKING:
 
     from plume.data.doctor import Examination
 
-# Characters that a token of an 8,000-piece vocabulary covers, roughly; only to say how often a budget reads the text.
+# Characters per token of an 8,000-token vocabulary, roughly; only to estimate epochs.
 _LATIN_A_TOKEN, _HAN_A_TOKEN = 4.0, 1.0
 
 
 def run(
-    corpus: Annotated[
-        list[Path], typer.Argument(help="Text or JSONL, plain or .gz, or a folder of such; or pairs: a .tsv, or two aligned files.")
-    ],
-    probe: Annotated[bool, typer.Option(help="Measure how fast this machine trains (a few seconds).")] = True,
+    corpus: Annotated[list[Path], typer.Argument(help="Text or JSONL, plain or .gz, or a folder; or pairs: a .tsv or two aligned files.")],
+    probe: Annotated[bool, typer.Option(help="Measure the training speed of this machine (a few seconds).")] = True,
 ) -> None:
-    """Say what is in a corpus, what is wrong with it, and what it is enough for."""
+    """Inspect a corpus: statistics, problems, and which model size and budget it suits."""
     from rich.console import Console
 
     from plume.data.corpus import Corpus
@@ -37,15 +35,15 @@ def run(
         found = examine(corpus)
     _counts(console, found)
     if found.warnings:
-        console.print("\n[bold]What to mend[/bold]")
+        console.print("\n[bold]Problems[/bold]")
     for warning in found.warnings:
         console.print(f"- {warning}", markup=False)
     if found.blobs:
-        console.print("\n[bold]Runs without a space[/bold]: encoded files, or damaged lines? They teach a model nothing")
+        console.print("\n[bold]Long runs without a space[/bold] (encoded files or damaged lines?); a model learns nothing from them")
     for blob in found.blobs:
         console.print(f"  {blob.file}:{blob.line}: {blob.length:,} characters", markup=False)
     if found.undecodable_lines:
-        console.print("\n[bold]Lines that are not UTF-8[/bold]" + (" (the first ten)" if found.undecodable_lines > 10 else ""))
+        console.print("\n[bold]Lines that are not UTF-8[/bold]" + (" (first ten)" if found.undecodable_lines > 10 else ""))
         for bad in found.undecodable:
             console.print(f"  {bad.file}:{bad.line}, byte {bad.column}: 0x{bad.byte:02x}, looks like {bad.encoding}", markup=False)
     else:
@@ -64,10 +62,10 @@ def _pairs(console: Console, corpus: list[Path]) -> None:
     for name, value in (
         ("pairs", f"{found.pairs:,}"),
         ("languages", " and ".join(found.languages)),
-        ("words a side", f"{found.words[0]:.1f} and {found.words[1]:.1f}"),
+        ("words per side", f"{found.words[0]:.1f} and {found.words[1]:.1f}"),
         ("duplicates", f"{found.duplicates:,}"),
-        ("both sides the same", f"{found.same:,}"),
-        ("lengths that do not go together", f"{found.unlikely:,}"),
+        ("identical sides", f"{found.same:,}"),
+        ("implausible length ratio", f"{found.unlikely:,}"),
     ):
         table.add_row(name, value)
     console.print(table)
@@ -84,7 +82,7 @@ def _counts(console: Console, found: Examination) -> None:
     for name, value in (
         ("documents", f"{found.documents:,}"),
         ("lines", f"{found.lines:,}"),
-        ("sentences", f"{found.sentences:,} ({found.sentence_length:.1f} words each)"),
+        ("sentences", f"{found.sentences:,} ({found.sentence_length:.1f} words on average)"),
         ("words", f"{found.words:,} (a Chinese character counts as one)"),
         ("characters", f"{found.characters:,} ({found.bytes:,} bytes)"),
         (
@@ -111,10 +109,10 @@ def _advice(console: Console, found: Examination) -> None:
         speeds = measure_speeds()
     latin = found.languages.share(found.languages.latin)
     tokens = int(found.characters * (latin / _LATIN_A_TOKEN + (1 - latin) / _HAN_A_TOKEN))
-    console.print("\n[bold]What it is enough for[/bold] (BERT at 128 tokens; other families are alike)")
-    console.print("  " + ", ".join(f"{speed.size} {speed.tokens_a_second:,.0f}" for speed in speeds) + " tokens/s here")
+    console.print("\n[bold]Recommended sizes[/bold] (BERT at 128 tokens; other families are similar)")
+    console.print("  " + ", ".join(f"{speed.size} {speed.tokens_a_second:,.0f}" for speed in speeds) + " tokens/s on this machine")
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("budget", "size", "tokens seen", "passes over the text", ""):
+    for column in ("budget", "size", "tokens seen", "epochs", ""):
         table.add_column(column, justify="left" if column in ("size", "") else "right")
     for advice in advise(speeds, corpus_tokens=tokens):
         note = "" if advice.enough_text else "more text would help more than more time"

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from plume.cli._language import LANGUAGE
+from plume.cli._options import Language, Model, Texts
 
 
 def run(
-    model: Annotated[Path, typer.Argument(help="A model directory.")],
-    texts: Annotated[list[str], typer.Argument(help="One or more texts.")],
+    model: Model,
+    texts: Texts,
     pooling: Annotated[
-        str | None,
-        typer.Option(help="mean, first, last, max or weighted; of word vectors mean or sif.  [default: as the family is meant to be]"),
+        str | None, typer.Option(help="mean, first, last, max or weighted; word vectors: mean or sif.  [default: by family]")
     ] = None,
-    layer: Annotated[int | None, typer.Option(help="Of a network: -1 the last, 0 the embeddings.  [default: -1]")] = None,
-    language: Annotated[str | None, typer.Option(help=LANGUAGE)] = None,
+    layer: Annotated[int | None, typer.Option(help="Layer of a network: -1 is the last, 0 the embedding.  [default: -1]")] = None,
+    language: Language = None,
 ) -> None:
-    """One vector a text, as JSON lines."""
+    """Embed texts: one vector per text, as JSON lines."""
     import plume
 
     given: dict[str, Any] = {

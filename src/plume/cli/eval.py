@@ -8,50 +8,52 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from plume.cli._language import LANGUAGES
+from plume.cli._options import Device, Each, Languages, NoCalibrate, Template, TunedTask, Way
 
 if TYPE_CHECKING:
     from plume.tuning.tuned import Measured
 
 
 def run(
-    model: Annotated[Path, typer.Argument(help="A tuned model; a run of word vectors, or a file of them: word2vec, GloVe, fastText .bin.")],
-    data: Annotated[list[Path] | None, typer.Option(help="A labelled file; given again: aligned files, one a column.")] = None,
-    task: Annotated[str | None, typer.Option(help="Of a model tuned for several; or one that needs no tuning: zero-shot …")] = None,
-    predictions: Annotated[Path | None, typer.Option(help="Write what was predicted beside the right answers here, as JSON lines.")] = None,
-    labels: Annotated[str | None, typer.Option(help="Zero-shot: the labels, with commas between them.  [default: the file's]")] = None,
-    template: Annotated[str | None, typer.Option(help="Zero-shot: the sentence that a label is put into.")] = None,
-    each: Annotated[bool, typer.Option("--each", help="Zero-shot: how likely each label is by itself; they need not add up to 1.")] = False,
-    way: Annotated[str | None, typer.Option(help="Zero-shot: entailment or cloze.  [default: entailment, if the model judges it]")] = None,
-    no_calibrate: Annotated[
-        bool, typer.Option("--no-calibrate", help="Zero-shot, cloze: how likely a label is, not how much likelier the text makes it.")
-    ] = False,
-    text: Annotated[str | None, typer.Option(help="Zero-shot: the column of text, by name or number.")] = None,
-    label: Annotated[str | None, typer.Option(help="Zero-shot: the column of the label.")] = None,
-    language: Annotated[str | None, typer.Option(help=LANGUAGES)] = None,
-    similarity: Annotated[list[Path] | None, typer.Option(help="Word vectors: a file of `word word score` lines. Repeatable.")] = None,
-    analogy: Annotated[
-        list[Path] | None, typer.Option(help="Word vectors: a file of four words a line under `: section` lines. Repeatable.")
+    model: Annotated[Path, typer.Argument(help="Model directory, or a file of word vectors: word2vec, GloVe, fastText .bin.")],
+    data: Annotated[list[Path] | None, typer.Option(help="Labelled file; repeat for aligned files, one per column.")] = None,
+    task: TunedTask = None,
+    predictions: Annotated[Path | None, typer.Option(help="Write predictions and gold answers to this file, as JSON lines.")] = None,
+    labels: Annotated[str | None, typer.Option(help="Zero-shot: candidate labels, comma-separated.  [default: those of the file]")] = None,
+    template: Template = None,
+    each: Each = False,
+    way: Way = None,
+    no_calibrate: NoCalibrate = False,
+    text: Annotated[str | None, typer.Option(help="Zero-shot: text column, by name or number.")] = None,
+    label: Annotated[str | None, typer.Option(help="Zero-shot: label column, by name or number.")] = None,
+    language: Languages = None,
+    similarity: Annotated[
+        list[Path] | None, typer.Option(help="Word vectors: similarity file, `word word score` per line; repeatable.")
     ] = None,
-    most: Annotated[int, typer.Option(help="Analogies: look among so many of the most frequent words; 0 for all.")] = 50_000,
-    unseen: Annotated[bool, typer.Option("--unseen", help="fastText: make words that were never seen from their n-grams.")] = False,
-    device: Annotated[str, typer.Option(help="cpu, cuda, mps.")] = "cpu",
+    analogy: Annotated[
+        list[Path] | None, typer.Option(help="Word vectors: analogy file, four words per line under `: section` lines; repeatable.")
+    ] = None,
+    most: Annotated[int, typer.Option(help="Analogies: search the N most frequent words; 0 for all.")] = 50_000,
+    unseen: Annotated[
+        bool, typer.Option("--unseen", help="fastText: compose vectors of out-of-vocabulary words from their n-grams.")
+    ] = False,
+    device: Device = "cpu",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
-    """Measure a model: a tuned one on a labelled file, word vectors against people's judgements of similarity and on analogies."""
+    """Evaluate a fine-tuned model on a labelled file, or word vectors on similarity and analogy benchmarks."""
     from plume.cli._direct import zero_shot
     from plume.core.errors import PlumeError
 
     columns = {name: value for name, value in (("text", text), ("label", label)) if value is not None}
     options = zero_shot(labels, template, each=each, way=way, no_calibrate=no_calibrate) | columns
     if data and (similarity or analogy):
-        raise PlumeError("--data measures a task, --similarity and --analogy word vectors: one at a time.")
+        raise PlumeError("--data evaluates a task, --similarity and --analogy evaluate word vectors: use one or the other.")
     if similarity or analogy:
         if task or predictions or options or language:
-            raise PlumeError("--similarity and --analogy measure word vectors: leave out what says something of a task.")
+            raise PlumeError("--similarity and --analogy evaluate word vectors: leave out the options of a task.")
         _word_vectors(model, similarity or [], analogy or [], most=most, unseen=unseen, as_json=as_json)
     elif not data:
-        raise PlumeError("Nothing to measure: name a labelled file with --data; for word vectors one with --similarity or --analogy.")
+        raise PlumeError("Nothing to evaluate: give a labelled file with --data, or for word vectors one with --similarity or --analogy.")
     else:
         _task(model, data, task, predictions, options, language=language, device=device, as_json=as_json)
 
@@ -64,7 +66,9 @@ def _word_vectors(model: Path, similarity: list[Path], analogy: list[Path], *, m
     from plume.tuning.declared import is_tuned
 
     if is_tuned(model):
-        raise PlumeError(f"{model} is tuned for a task: measure it with --data FILE. --similarity and --analogy are for word vectors.")
+        raise PlumeError(
+            f"{model} is fine-tuned for a task: evaluate it with --data FILE. --similarity and --analogy are for word vectors."
+        )
     vectors = load_vectors(model)
     for note in vectors.notes:
         print(f"plume: {note}", file=sys.stderr)
@@ -92,13 +96,15 @@ def _task(
     direct = direct_task(model, task)
     if direct is not None:
         if predictions is not None:
-            raise PlumeError(f"--task {direct.kind} is measured without --predictions: 'plume predict' writes them.")
+            raise PlumeError(f"--task {direct.kind} has no --predictions: write them with 'plume predict'.")
         said = {} if language is None else {"language": language}
         chosen = options_for(direct.evaluate, direct, **options, **said)
         _show(direct.evaluate(api.load(model, device=device), data, **chosen), direct.kind, as_json=as_json)
         return
     if options:
-        raise PlumeError("A tuned model knows its labels and columns: --labels, --template, --text, --label … are for --task zero-shot.")
+        raise PlumeError(
+            "--labels, --template, --text, --label … are for --task zero-shot: a fine-tuned model has its own labels and columns."
+        )
     if predictions is not None and predictions.exists():
         raise PlumeError(f"{predictions} exists already: choose another file for --predictions.")
     tuned = TunedModel.load(model, device=device)
@@ -123,7 +129,7 @@ def _show(scores: dict[str, float], name: str, *, as_json: bool, account: list[s
 
 
 def _write(measured: Measured, path: Path) -> None:
-    """Each example with what is right ("gold") and what was said."""
+    """Each example with its gold answer and the prediction."""
     from plume.core.files import write_text
     from plume.tuning.asking import record
     from plume.tuning.stream import json_line

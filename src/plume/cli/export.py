@@ -7,20 +7,22 @@ from typing import Annotated
 
 import typer
 
+from plume.cli._options import Model
+
 
 def run(
-    model: Annotated[Path, typer.Argument(help="A model directory.")],
-    out: Annotated[Path, typer.Option(help="The directory to make; of word vectors the file.")],
+    model: Model,
+    out: Annotated[Path, typer.Option(help="Output directory; for word vectors, output file.")],
     to: Annotated[
         str | None,
         typer.Option(
-            help="hf, a directory that transformers loads; of word vectors word2vec (text), word2vec-binary, fasttext.  "
-            "[default: hf; of word vectors by the file's name]"
+            help="hf: a directory that transformers loads; word vectors: word2vec (text), word2vec-binary, fasttext.  "
+            "[default: hf; word vectors: by the file's suffix]"
         ),
     ] = None,
-    task: Annotated[str | None, typer.Option(help="Of a model tuned for several tasks, the one whose head goes along.")] = None,
+    task: Annotated[str | None, typer.Option(help="Task whose head to export, if the model is fine-tuned for several.")] = None,
 ) -> None:
-    """Write a model for other tools."""
+    """Export a model to Hugging Face format, or word vectors to word2vec or fastText files."""
     import plume
     from plume.core.errors import PlumeError, suggest
     from plume.static.model import is_word_model

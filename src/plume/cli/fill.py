@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from plume.cli._language import LANGUAGE
+from plume.cli._options import Language, Model
 
 
 def run(
-    model: Annotated[Path, typer.Argument(help="A model directory.")],
-    text: Annotated[str, typer.Argument(help="Text with [MASK] (RoBERTa: <mask>) where a token is missing.")],
-    top: Annotated[int, typer.Option(help="How many guesses for each blank.")] = 5,
-    language: Annotated[str | None, typer.Option(help=LANGUAGE)] = None,
+    model: Model,
+    text: Annotated[str, typer.Argument(help="Text with blanks: ___ or the family's mask token ([MASK]; RoBERTa: <mask>).")],
+    top: Annotated[int, typer.Option(help="Number of candidates per blank.")] = 5,
+    language: Language = None,
 ) -> None:
-    """Fill in the blanks of a text."""
+    """Fill in the blanks of a text (masked language modelling)."""
     import plume
 
     for number, guesses in enumerate(plume.load(model).fill(text, top=top, language=language)):

@@ -3,35 +3,32 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from plume.cli._language import LANGUAGE
+from plume.cli._options import Language, Model
 
 
 def run(
-    model: Annotated[Path, typer.Argument(help="A model directory.")],
-    prompt: Annotated[str, typer.Argument(help="The text to go on from.")] = "",
-    max_tokens: Annotated[int, typer.Option(help="Write at most so many tokens.")] = 50,
-    temperature: Annotated[float, typer.Option(help="Below 1 safer, above 1 wilder.")] = 1.0,
-    top_k: Annotated[int, typer.Option(help="Choose among the k likeliest only; 0: all.")] = 0,
-    top_p: Annotated[float, typer.Option(help="Choose among the likeliest that make up this mass.")] = 1.0,
-    greedy: Annotated[bool, typer.Option("--greedy", help="Always take the likeliest token.")] = False,
-    beams: Annotated[int, typer.Option(help="Beam search with so many beams.")] = 1,
-    repetition_penalty: Annotated[
-        float, typer.Option(help="Above 1, tokens that stand in the text already are less likely; 1.2 is CTRL's. 1: none.")
-    ] = 1.0,
-    samples: Annotated[int, typer.Option(help="Write so many texts.")] = 1,
-    seed: Annotated[int, typer.Option(help="The same seed writes the same text.")] = 0,
+    model: Model,
+    prompt: Annotated[str, typer.Argument(help="Text to continue.")] = "",
+    max_tokens: Annotated[int, typer.Option(help="Maximum number of new tokens.")] = 50,
+    temperature: Annotated[float, typer.Option(help="Sampling temperature.")] = 1.0,
+    top_k: Annotated[int, typer.Option(help="Sample from the k most likely tokens; 0 for all.")] = 0,
+    top_p: Annotated[float, typer.Option(help="Nucleus sampling: sample from the most likely tokens with this total probability.")] = 1.0,
+    greedy: Annotated[bool, typer.Option("--greedy", help="Greedy decoding instead of sampling.")] = False,
+    beams: Annotated[int, typer.Option(help="Beam search with this many beams.")] = 1,
+    repetition_penalty: Annotated[float, typer.Option(help="Penalty for tokens that already occur; 1 for none, CTRL uses 1.2.")] = 1.0,
+    samples: Annotated[int, typer.Option(help="Number of texts to generate.")] = 1,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     source: Annotated[
-        str | None, typer.Option(help="What an encoder–decoder or UniLM reads before it writes; the prompt is how its answer begins.")
+        str | None, typer.Option(help="Source text of an encoder–decoder or UniLM; the prompt is then the beginning of the output.")
     ] = None,
-    code: Annotated[str | None, typer.Option(help="A control code (CTRL): a label of the corpus that the model was trained on.")] = None,
-    language: Annotated[str | None, typer.Option(help=LANGUAGE)] = None,
+    code: Annotated[str | None, typer.Option(help="Control code (CTRL): a label of the training corpus.")] = None,
+    language: Language = None,
 ) -> None:
-    """Go on with a text."""
+    """Generate text: continue a prompt, or answer --source."""
     import plume
 
     loaded = plume.load(model)

@@ -10,11 +10,11 @@ import typer
 
 def run(
     folder: Annotated[
-        Path, typer.Argument(help="A Hugging Face directory (config.json, tokenizer files, weights), or a file of word vectors.")
+        Path, typer.Argument(help="Hugging Face directory (config.json, tokenizer files, weights), or a file of word vectors.")
     ],
-    out: Annotated[Path, typer.Option(help="The model directory to make.")],
+    out: Annotated[Path, typer.Option(help="Output model directory.")],
 ) -> None:
-    """Make a plume model of a Hugging Face directory, with the head of a task if it has one, or of a file of word vectors."""
+    """Import a Hugging Face directory, with its task head if it has one, or a file of word vectors."""
     if folder.is_file():
         from plume.static.exchange import import_vectors
 
@@ -30,7 +30,7 @@ def run(
 
         task = import_tuned(folder, out).task()
         labels = f", labels {', '.join(task.labels[:12])}{' …' if len(task.labels) > 12 else ''}" if task.labels else ""
-        print(f"{out}: tuned for {task.called}{labels} (read {out / 'card.md'})")
+        print(f"{out}: fine-tuned for {task.called}{labels} (model card: {out / 'card.md'})")
         return
     imported = import_folder(folder, out)
     recipe = imported.model.recipe

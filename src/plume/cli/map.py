@@ -8,23 +8,25 @@ from typing import Annotated
 
 import typer
 
+from plume.cli._options import Vectors
+
 
 def run(
-    model: Annotated[Path, typer.Argument(help="A run of word vectors, or a file of them: word2vec, GloVe, fastText .bin.")],
-    words: Annotated[list[str] | None, typer.Argument(help="The words to show.")] = None,
-    words_file: Annotated[Path | None, typer.Option(help="A file with one more word to show a line.")] = None,
-    most_frequent: Annotated[int, typer.Option(help="Without any words: so many of the most frequent.")] = 300,
+    model: Vectors,
+    words: Annotated[list[str] | None, typer.Argument(help="Words to show.")] = None,
+    words_file: Annotated[Path | None, typer.Option(help="File with more words to show, one per line.")] = None,
+    most_frequent: Annotated[int, typer.Option(help="Without words: show the N most frequent.")] = 300,
     method: Annotated[str, typer.Option(help="pca or tsne.")] = "tsne",
-    seed: Annotated[int, typer.Option(help="Where t-SNE starts from.")] = 0,
-    out: Annotated[Path, typer.Option(help="map.html (interactive) or map.png.")] = Path("map.html"),
+    seed: Annotated[int, typer.Option(help="Random seed of t-SNE.")] = 0,
+    out: Annotated[Path, typer.Option(help="Output file: .html (interactive) or .png.")] = Path("map.html"),
 ) -> None:
-    """Draw a map of words, those used alike near each other, as an interactive page or a picture."""
+    """Draw a 2-D map of word vectors (t-SNE or PCA), as an interactive page or a PNG."""
     from plume.core.errors import PlumeError
     from plume.static import plot
     from plume.static.load import load_vectors
 
     if out.suffix.lower() not in (".html", ".png"):
-        raise PlumeError(f"--out {out}: a map is written as .html or .png.")
+        raise PlumeError(f"--out {out}: the output must be .html or .png.")
     vectors = load_vectors(model)
     chosen = plot.chosen_words(vectors, words or (), words_file, most_frequent)
     places = plot.points(vectors, chosen, method=method, seed=seed)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from plume.cli._options import Vectors
+
 
 def run(
-    model: Annotated[Path, typer.Argument(help="A run of word vectors, or a file of them: word2vec, GloVe, fastText .bin.")],
-    words: Annotated[list[str], typer.Argument(help="One word, or several that are added.")],
-    minus: Annotated[list[str] | None, typer.Option(help="A word to take away: king woman --minus man. May be given again.")] = None,
-    top: Annotated[int, typer.Option(help="How many neighbours.")] = 10,
+    model: Vectors,
+    words: Annotated[list[str], typer.Argument(help="One word, or several whose vectors are added.")],
+    minus: Annotated[list[str] | None, typer.Option(help="Word to subtract: king woman --minus man; repeatable.")] = None,
+    top: Annotated[int, typer.Option(help="Number of neighbours.")] = 10,
 ) -> None:
-    """The words nearest to a word, or to a sum of words (analogies), with their cosine."""
+    """Nearest words by cosine similarity, to a word or a sum of words (analogies)."""
     from plume.static.load import load_vectors
 
     vectors = load_vectors(model)

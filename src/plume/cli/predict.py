@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from plume.cli._language import LANGUAGES
+from plume.cli._options import Device, Each, Languages, Model, NoCalibrate, Template, TunedTask, Way
 
 if TYPE_CHECKING:
     from plume.readers.example import Example
@@ -22,31 +22,31 @@ _FILES = (".txt", ".tsv", ".csv", ".json", ".jsonl", ".conll", ".conllu", ".bio"
 
 
 def run(
-    model: Annotated[Path, typer.Argument(help="The directory of a tuned model.")],
+    model: Model,
     inputs: Annotated[
-        list[str] | None, typer.Argument(help="Texts (a tab between the two of a pair), or a file in one of the task's formats.")
+        list[str] | None, typer.Argument(help="Texts (the two of a pair separated by a tab), or a file in one of the task's formats.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Of a file: write JSON lines here; on the screen without.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with --out after its last answer.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace --out.")] = False,
-    task: Annotated[str | None, typer.Option(help="Of a model tuned for several; or one that needs no tuning: zero-shot …")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the answers to a file of inputs here, as JSON lines.  [default: print them]")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue --out after its last answer.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Overwrite --out.")] = False,
+    task: TunedTask = None,
     pair: Annotated[tuple[str, str] | None, typer.Option(help="A pair of texts.")] = None,
     question: Annotated[str | None, typer.Option(help="A question about --context.")] = None,
-    context: Annotated[str | None, typer.Option(help="The text that answers --question.")] = None,
-    labels: Annotated[str | None, typer.Option(help="Zero-shot: the labels to choose from, with commas between them.")] = None,
-    template: Annotated[str | None, typer.Option(help="Zero-shot: the sentence that a label is put into.")] = None,
-    each: Annotated[bool, typer.Option("--each", help="Zero-shot: how likely each label is by itself; they need not add up to 1.")] = False,
-    way: Annotated[str | None, typer.Option(help="Zero-shot: entailment or cloze.  [default: entailment, if the model judges it]")] = None,
-    no_calibrate: Annotated[
-        bool, typer.Option("--no-calibrate", help="Zero-shot, cloze: how likely a label is, not how much likelier the text makes it.")
-    ] = False,
-    text: Annotated[str | None, typer.Option(help="Zero-shot: the column of text in a table, by name or number.")] = None,
-    language: Annotated[str | None, typer.Option(help=LANGUAGES)] = None,
-    device: Annotated[str, typer.Option(help="cpu, cuda, mps.")] = "cpu",
-    as_json: Annotated[bool, typer.Option("--json", help="JSON lines also in a terminal, which else gets a short form.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no account of what was read.")] = False,
+    context: Annotated[str | None, typer.Option(help="Text that contains the answer to --question.")] = None,
+    labels: Annotated[str | None, typer.Option(help="Zero-shot: candidate labels, comma-separated.")] = None,
+    template: Template = None,
+    each: Each = False,
+    way: Way = None,
+    no_calibrate: NoCalibrate = False,
+    text: Annotated[str | None, typer.Option(help="Zero-shot: text column of a table, by name or number.")] = None,
+    language: Languages = None,
+    device: Device = "cpu",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines even in a terminal.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print neither progress nor a summary of the input.")] = False,
 ) -> None:
-    """Answer texts, or a file of any length, as JSON lines. After Ctrl-C what is written is whole; --resume goes on."""
+    """Predict for texts, or for a file of any length, in constant memory. After Ctrl-C, --resume continues."""
     from plume import api
     from plume.cli._direct import direct_task, options_for, zero_shot
     from plume.core.errors import PlumeError
@@ -56,13 +56,13 @@ def run(
     items = _items(inputs or [], pair, question, context)
     files = [] if items else _files(inputs or [])
     if items and (out is not None or resume or overwrite):
-        raise PlumeError("--out, --resume and --overwrite are for a file of texts; answers to texts on the command line are printed.")
+        raise PlumeError("--out, --resume and --overwrite are for a file of inputs; answers to texts on the command line are printed.")
     if out is None and (resume or overwrite):
-        raise PlumeError("--resume and --overwrite say what becomes of --out FILE, which is not given.")
+        raise PlumeError("--resume and --overwrite need --out FILE.")
     direct = direct_task(model, task)
     asking_for = zero_shot(labels, template, each=each, way=way, no_calibrate=no_calibrate)
     if direct is None and (asking_for or text is not None):
-        raise PlumeError("A tuned model knows its labels and columns: --labels, --template, --text … are for --task zero-shot.")
+        raise PlumeError("--labels, --template, --text … are for --task zero-shot: a fine-tuned model has its own labels and columns.")
     if direct is not None and language is not None:
         asking_for["language"] = language
     options = {} if direct is None else options_for(direct.predict, direct, **asking_for)
@@ -93,7 +93,7 @@ def run(
 
 
 def _items(inputs: list[str], pair: tuple[str, str] | None, question: str | None, context: str | None) -> list[Any]:
-    """What is asked on the command line itself; nothing if files are named."""
+    """Inputs on the command line; none if files are named."""
     from plume.core.errors import PlumeError
     from plume.data.documents import clean
 
@@ -103,9 +103,9 @@ def _items(inputs: list[str], pair: tuple[str, str] | None, question: str | None
     if question is not None and context is not None:
         given.append({"question": clean(question), "context": clean(context)})
     if given and inputs:
-        raise PlumeError("Give texts, or --pair, or --question and --context.")
+        raise PlumeError("Give one of: texts, --pair, or --question with --context.")
     if not given and not inputs:
-        raise PlumeError("Nothing to answer: give texts, or a file.")
+        raise PlumeError("No input: give texts or a file.")
     if given or any(_is_file(text) for text in inputs):
         return given
     if empty := next((place for place, text in enumerate(inputs, 1) if not text.strip()), 0):
@@ -139,7 +139,9 @@ def _files(inputs: list[str]) -> list[Path]:
     from plume.core.errors import PlumeError
 
     if texts := [text for text in inputs if not _is_file(text)]:
-        raise PlumeError(f"'{texts[0][:60]}' is no file, and {next(text for text in inputs if _is_file(text))} is: give files or texts.")
+        raise PlumeError(
+            f"'{texts[0][:60]}' is not a file, but {next(text for text in inputs if _is_file(text))} is: give either files or texts."
+        )
     return [Path(text) for text in inputs]
 
 
@@ -153,7 +155,7 @@ def _is_file(text: str) -> bool:
     except (OSError, ValueError):  # too long for a name, or a zero character
         return False
     if not any(sign.isspace() for sign in text) and text.lower().endswith(_FILES):
-        raise PlumeError(f"There is no file {text}. (If this is a text: put a space behind it.)")
+        raise PlumeError(f"There is no file {text}. (If this is a text, add a space after it.)")
     return False
 
 
@@ -183,7 +185,7 @@ def _to_file(asked: Asked, out: Path, *, resume: bool, overwrite: bool, quiet: b
         _account(done.account)
     there = done.before + done.written
     if done.stopped_by is not None:
-        how = f"{out} holds {there:,} whole answers. Go on: the same command with --resume" if there else "nothing was written"
+        how = f"{out} holds {there:,} complete answers. Continue: the same command with --resume" if there else "nothing was written"
         print(f"stopped by {done.stopped_by}; {how}", file=sys.stderr)
         raise SystemExit(128 + getattr(signal, done.stopped_by))
     if not quiet:

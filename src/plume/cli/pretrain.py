@@ -11,60 +11,66 @@ import typer
 def run(
     recipe: Annotated[
         str | None,
-        typer.Argument(help="A family or family/size, such as bert/tiny (see 'plume recipes'), or a file of your own: my_recipe.py."),
+        typer.Argument(help="Family or family/size, such as bert/tiny (see 'plume recipes'), or a recipe file of your own: my_recipe.py."),
     ] = None,
     corpus: Annotated[
         list[Path] | None,
-        typer.Option(
-            help="Text or JSONL (families on pairs: .tsv, or two aligned files), plain or .gz, or a folder, repeatable. It needs no sentence ends."
-        ),
+        typer.Option(help="Text or JSONL (translation families: .tsv or two aligned files), plain or .gz, or a folder; repeatable."),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="The model directory to make.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Output model directory.")] = None,
     budget: Annotated[
         str | None,
         typer.Option(
-            help="10m, 2h, 500steps, 5e6tokens or 1e14flops; word vectors: a time or tokens.  [default: 10m; word vectors: their epochs]"
+            help="10m, 2h, 500steps, 5e6tokens or 1e14flops; word vectors: time or tokens.  [default: 10m; word vectors: the epochs of the recipe]"
         ),
     ] = None,
-    resume: Annotated[Path | None, typer.Option(help="Go on with this run; with --budget, up to a new total.")] = None,
+    resume: Annotated[Path | None, typer.Option(help="Resume this run; with --budget, up to a new total.")] = None,
     objective: Annotated[
         list[str] | None,
-        typer.Option(help="Train on this objective, with a weight: masked_lm=1; may be repeated, and replaces the recipe's own."),
+        typer.Option(help="Training objective with its weight, such as masked_lm=1; repeatable; replaces those of the recipe."),
     ] = None,
-    set_: Annotated[list[str] | None, typer.Option("--set", help="Change a part: network.depth=4, training.peak=5e-4 …")] = None,
-    tokenizer: Annotated[Path | None, typer.Option(help="Use this tokenizer.json, vocab.txt or run instead of training one.")] = None,
-    init: Annotated[Path | None, typer.Option(help="Start from this model's weights and tokenizer.")] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="Override a setting: network.depth=4, training.peak=5e-4; repeatable.")
+    ] = None,
+    tokenizer: Annotated[
+        Path | None, typer.Option(help="Use this tokenizer.json, vocab.txt or model directory instead of training a tokenizer.")
+    ] = None,
+    init: Annotated[Path | None, typer.Option(help="Initialise from the weights and tokenizer of this model.")] = None,
     lexicon: Annotated[
         Path | None,
-        typer.Option(help="Phrases and entities, one a line, for recipes that hide them whole (ernie); without it they are mined."),
+        typer.Option(
+            help="Phrases and entities, one per line, for families that mask them whole (ernie).  [default: mined from the corpus]"
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Fixes first weights, masks, order and dropout.")] = 0,
-    accumulate: Annotated[int, typer.Option(help="Compute the batch in so many parts, to save memory.")] = 1,
+    seed: Annotated[int, typer.Option(help="Random seed of initial weights, masking, data order and dropout.")] = 0,
+    accumulate: Annotated[int, typer.Option(help="Gradient accumulation steps per batch, to save memory.")] = 1,
     precision: Annotated[str, typer.Option(help="auto, fp32, bf16 or fp16.")] = "auto",
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, mps.")] = "auto",
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")] = "auto",
     workers: Annotated[int, typer.Option(help="Threads that prepare batches.")] = 1,
     threads: Annotated[
-        int | None, typer.Option(help="Of word vectors; with one, the same seed gives the same bits.  [default: all]")
+        int | None, typer.Option(help="Word vectors: training threads; with one thread runs are reproducible bit for bit.  [default: all]")
     ] = None,
-    save_every: Annotated[str, typer.Option(help="How often to write a checkpoint, as a budget.")] = "5m",
-    log_every: Annotated[int, typer.Option(help="Steps between two lines of train/metrics.jsonl.")] = 10,
-    shard: Annotated[bool, typer.Option("--fsdp", help="Under torchrun: spread parameters over the processes (FSDP).")] = False,
+    save_every: Annotated[str, typer.Option(help="Checkpoint interval, as a budget.")] = "5m",
+    log_every: Annotated[int, typer.Option(help="Logging interval in steps (train/metrics.jsonl).")] = 10,
+    shard: Annotated[bool, typer.Option("--fsdp", help="Under torchrun: shard the model over the processes (FSDP).")] = False,
     recompute: Annotated[bool, typer.Option("--recompute", help="Gradient checkpointing: less memory, more time.")] = False,
-    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also write TensorBoard files.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing while training.")] = False,
+    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also write TensorBoard logs.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing while training.")] = False,
 ) -> None:
-    """Pre-train a family on your own text. Ctrl-C saves and leaves; --resume goes on."""
+    """Pre-train a family on your own text. Ctrl-C saves and exits; --resume continues."""
     from plume.core.errors import PlumeError
     from plume.train import runs
 
     if resume is not None:
         if recipe is not None or corpus or out is not None or set_ or objective or lexicon is not None:
-            raise PlumeError("--resume takes the run's own recipe, corpus and settings: give only --budget with it.")
+            raise PlumeError("--resume uses the recipe, corpus and settings of the run: only --budget can be given with it.")
         stopped = runs.go_on(resume, budget=budget, quiet=quiet)
         _say_goodbye(resume, stopped, quiet=quiet)
         return
     if recipe is None or not corpus or out is None:
-        raise PlumeError("Say what to train, on what, and where to: plume pretrain bert/tiny --corpus corpus.txt --out runs/bert")
+        raise PlumeError(
+            "A recipe, a corpus and an output directory are needed: plume pretrain bert/tiny --corpus corpus.txt --out runs/bert"
+        )
     # What was left as it is, is not passed on: word vectors have no use for most of it, and say so where it is given.
     given = {
         "tokenizer": tokenizer, "init": init, "lexicon": lexicon, "accumulate": accumulate if accumulate != 1 else None,

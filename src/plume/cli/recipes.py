@@ -8,9 +8,9 @@ import typer
 
 
 def run(
-    family: Annotated[str | None, typer.Argument(help="Only this family: what it is, where it differs from its paper, its sizes.")] = None,
+    family: Annotated[str | None, typer.Argument(help="Details of this family: description, differences from the paper, sizes.")] = None,
 ) -> None:
-    """List the families: what they are, their objectives, sizes and papers."""
+    """List the families, with their objectives, sizes and papers."""
     from rich.console import Console
     from rich.table import Table
 
@@ -25,7 +25,7 @@ def run(
             table.add_row(name, *[f"{figure:,}" for figure in figures.values()])
         print(f"{catalog.about(family)}\n")
     else:
-        for column in ("family", "what it is", "objectives", "sizes", "paper"):
+        for column in ("family", "description", "objectives", "sizes", "paper"):
             table.add_column(column, overflow="fold")
         for name in catalog.families():
             sizes = catalog.declarations(name)

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from plume.cli._language import LANGUAGE
+from plume.cli._options import Language, Model, Texts
 
 
 def run(
-    model: Annotated[Path, typer.Argument(help="A model directory.")],
-    texts: Annotated[list[str], typer.Argument(help="One or more texts.")],
+    model: Model,
+    texts: Texts,
     memory: Annotated[
-        int | None, typer.Option(help="Look back so many tokens, where the family has a memory (default: as in training).")
+        int | None, typer.Option(help="Memory length in tokens, for families with a memory.  [default: as in training]")
     ] = None,
-    source: Annotated[str | None, typer.Option(help="What an encoder–decoder or UniLM reads before it writes the texts.")] = None,
-    language: Annotated[str | None, typer.Option(help=LANGUAGE)] = None,
+    source: Annotated[str | None, typer.Option(help="Source text of an encoder–decoder or UniLM.")] = None,
+    language: Language = None,
 ) -> None:
-    """How likely the model finds each text: log-probability (pseudo-log-likelihood for masked models) and perplexity."""
+    """Log-probability (masked models: pseudo-log-likelihood) and perplexity of each text."""
     import plume
 
     scores = plume.load(model).score(texts, source=source, memory=memory, language=language)

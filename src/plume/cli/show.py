@@ -9,14 +9,14 @@ import typer
 
 
 def run(
-    recipe: Annotated[str, typer.Argument(help="A family or family/size, such as albert/base, or a recipe file.")],
-    against: Annotated[str | None, typer.Option(help="Show only what differs from this recipe.")] = None,
-    objective: Annotated[list[str] | None, typer.Option(help="Give it these objectives, with weights: masked_lm=1")] = None,
-    set_: Annotated[list[str] | None, typer.Option("--set", help="Change a part first: network.depth=4")] = None,
-    visibility: Annotated[bool, typer.Option("--visibility", help="Draw who sees whom, in a row of each kind of batch.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the recipe as recipe.json would hold it.")] = False,
+    recipe: Annotated[str, typer.Argument(help="Family or family/size, such as albert/base, or a recipe file.")],
+    against: Annotated[str | None, typer.Option(help="Show only the differences from this recipe.")] = None,
+    objective: Annotated[list[str] | None, typer.Option(help="Replace the objectives, with weights: masked_lm=1; repeatable.")] = None,
+    set_: Annotated[list[str] | None, typer.Option("--set", help="Override a setting: network.depth=4; repeatable.")] = None,
+    visibility: Annotated[bool, typer.Option("--visibility", help="Draw the attention mask of an example of each objective.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the recipe as JSON, as in recipe.json.")] = False,
 ) -> None:
-    """Show a recipe part by part, how it differs from another, or who sees whom in it."""
+    """Show a recipe part by part, its differences from another, or its attention masks."""
     from rich.console import Console
     from rich.table import Table
 

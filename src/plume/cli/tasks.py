@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 
-def run(task: Annotated[str | None, typer.Argument(help="Only this one, with what can be set.")] = None) -> None:
-    """List what a model can be put to, with the metric and the files that each task reads; and the objectives of pre-training."""
+def run(task: Annotated[str | None, typer.Argument(help="Details of this task, with its settings.")] = None) -> None:
+    """List the tasks, with the main metric and file formats of each, and the pre-training objectives."""
     from rich.console import Console
     from rich.table import Table
 
@@ -18,7 +18,7 @@ def run(task: Annotated[str | None, typer.Argument(help="Only this one, with wha
         _one(task)
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("task", "what it says", "measured by", "reads"):
+    for column in ("task", "description", "metric", "reads"):
         table.add_column(column, overflow="fold")
     for name in catalog.names("tasks"):
         declared = catalog.load("tasks", name).TASK
@@ -35,9 +35,9 @@ def _one(name: str) -> None:
     module = catalog.load("tasks", name)
     declared = module.TASK
     print((module.__doc__ or declared.title).strip())
-    print(f"\nreads: {getattr(declared, 'reads', '')}\nmeasured by: {declared.metric}")
+    print(f"\nreads: {getattr(declared, 'reads', '')}\nmetric: {declared.metric}")
     if isinstance(declared, DirectTask):
-        print(f'\nneeds no tuning:\n  plume predict MODEL --task {name} "…"\n  plume eval MODEL --task {name} --data FILE')
+        print(f'\nneeds no fine-tuning:\n  plume predict MODEL --task {name} "…"\n  plume eval MODEL --task {name} --data FILE')
         return
     print(f"\n  plume tune MODEL --task {name} --train FILE --dev FILE --out DIRECTORY")
     fixed = {"kind", "title", "metric", "name", "labels"}

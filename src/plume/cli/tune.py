@@ -9,82 +9,84 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from plume.cli._language import LANGUAGES
-
 if TYPE_CHECKING:
     from plume.tuning.tune import Tuned
 
 
 def run(
     model: Annotated[
-        Path | None, typer.Argument(help="A model directory: pre-trained, imported, of word vectors, or tuned before.")
+        Path | None, typer.Argument(help="Model directory: pre-trained, imported, word vectors, or fine-tuned before.")
     ] = None,
     task: Annotated[
         list[str] | None,
         typer.Option(
-            help="What for, such as ner (see 'plume tasks'). Several on one body: --task ner=train.conll,dev.conll "
+            help="Task, such as ner (see 'plume tasks'). Several with a shared encoder: --task ner=train.conll,dev.conll "
             "--task topic:classification=train.tsv,dev.tsv"
         ),
     ] = None,
-    train: Annotated[list[Path] | None, typer.Option(help="The file to learn from; given again: aligned files, one a column.")] = None,
+    train: Annotated[list[Path] | None, typer.Option(help="Training file; repeat for aligned files, one per column.")] = None,
     dev: Annotated[
-        list[Path] | None,
-        typer.Option(help="The file that says which measurement was best.  [default: a tenth of the training examples]"),
+        list[Path] | None, typer.Option(help="Development file, for model selection.  [default: a tenth of the training examples]")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="The model directory to make.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Output model directory.")] = None,
     mode: Annotated[
         str | None,
         typer.Option(
-            help="full: all of it learns; features: a network on frozen layers; probe: a linear layer; adapters: low-rank changes.  "
-            "[default: full; features for word vectors and ELMo]"
+            help="full: all weights; features: a small network on frozen layers; probe: a linear layer on a frozen layer; "
+            "adapters: low-rank adapters (LoRA).  [default: full; features for word vectors and ELMo]"
         ),
     ] = None,
     pooling: Annotated[
         str | None,
         typer.Option(
-            help="How a text becomes the one vector that a head labels: mean, first, last, max or weighted.  "
-            "[default: as the family and the mode have it]"
+            help="Pooling of a text into the vector that is classified: mean, first, last, max or weighted.  [default: by family and mode]"
         ),
     ] = None,
-    text: Annotated[list[str] | None, typer.Option(help="Data: a column of text, by name or number; twice for pairs.")] = None,
-    label: Annotated[str | None, typer.Option(help="Data: the column of the answer, by name or number.")] = None,
-    language: Annotated[str | None, typer.Option(help=f"Data: {LANGUAGES[0].lower()}{LANGUAGES[1:]}")] = None,
-    epochs: Annotated[float | None, typer.Option(help="Training: passes over the data.  [default: 3 to 20, by the data's size]")] = None,
-    batch: Annotated[int | None, typer.Option(help="Training: examples a step.  [default: 8 to 32, by the data's size]")] = None,
-    rate: Annotated[float | None, typer.Option(help="Training: the largest step.  [default: by the model's width and the mode]")] = None,
-    length: Annotated[int | None, typer.Option(help="Training: the longest row in tokens.  [default: as in pre-training]")] = None,
-    budget: Annotated[str | None, typer.Option(help="Training: 10m, 500steps … instead of --epochs.")] = None,
-    seed: Annotated[int, typer.Option(help="Training: fixes the head's first weights, the order and dropout.")] = 0,
-    from_scratch: Annotated[bool, typer.Option("--from-scratch", help="Training: forget the pre-training first, as the control.")] = False,
-    metric: Annotated[str | None, typer.Option(help="Training: which dev score chooses the best model.  [default: the task's]")] = None,
-    patience: Annotated[
-        int | None, typer.Option(help="Training: end after so many measurements without a better one.  [default: 4]")
+    text: Annotated[list[str] | None, typer.Option(help="Data: text column, by name or number; twice for pairs.")] = None,
+    label: Annotated[str | None, typer.Option(help="Data: label column, by name or number.")] = None,
+    language: Annotated[
+        str | None,
+        typer.Option(
+            help="Data: language of all texts for multilingual models (xlm), or en,de for pairs.  [default: from the rows, or detected]"
+        ),
     ] = None,
-    dropout: Annotated[float | None, typer.Option(help="Training: a share of states to drop.  [default: 0.1 for Transformers]")] = None,
+    epochs: Annotated[float | None, typer.Option(help="Training: epochs.  [default: 3 to 20, by dataset size]")] = None,
+    batch: Annotated[int | None, typer.Option(help="Training: batch size.  [default: 8 to 32, by dataset size]")] = None,
+    rate: Annotated[float | None, typer.Option(help="Training: peak learning rate.  [default: by model width and mode]")] = None,
+    length: Annotated[int | None, typer.Option(help="Training: maximum sequence length in tokens.  [default: as in pre-training]")] = None,
+    budget: Annotated[str | None, typer.Option(help="Training: 10m, 500steps … instead of --epochs.")] = None,
+    seed: Annotated[int, typer.Option(help="Training: random seed of head initialisation, data order and dropout.")] = 0,
+    from_scratch: Annotated[
+        bool, typer.Option("--from-scratch", help="Training: discard the pre-trained weights first, as a baseline.")
+    ] = False,
+    metric: Annotated[str | None, typer.Option(help="Training: dev metric for model selection.  [default: the task's]")] = None,
+    patience: Annotated[
+        int | None, typer.Option(help="Training: early stopping after this many evaluations without improvement.  [default: 4]")
+    ] = None,
+    dropout: Annotated[float | None, typer.Option(help="Training: dropout probability.  [default: 0.1 for Transformers]")] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", help='Training: a part: layer_decay=0.9, thaw=0.5, "schedule=SlantedTriangular()". May be given again.'),
+        typer.Option("--set", help='Training: a setting: layer_decay=0.9, thaw=0.5, "schedule=SlantedTriangular()"; repeatable.'),
     ] = None,
-    freeze: Annotated[int | None, typer.Option(help="Mode full: the embedding and the first so many layers do not learn.")] = None,
-    rank: Annotated[int | None, typer.Option(help="Mode adapters: the rank.")] = None,
-    place: Annotated[str | None, typer.Option(help="Mode features: mixed layers at the network's input, output or both.")] = None,
-    layer: Annotated[int | None, typer.Option(help="Mode probe: the layer, 0 is the embedding.  [default: the last]")] = None,
-    adapt: Annotated[list[str] | None, typer.Option(help="Any mode: a field, as in network.width=128. May be given again.")] = None,
-    crf: Annotated[bool, typer.Option("--crf", help="Tagging: a sentence's labels are chosen together.")] = False,
-    answer: Annotated[str | None, typer.Option(help="Encoder–decoders: answer by text, or by a head.")] = None,
+    freeze: Annotated[int | None, typer.Option(help="Mode full: freeze the embedding and the first N layers.")] = None,
+    rank: Annotated[int | None, typer.Option(help="Mode adapters: rank of the adapters.")] = None,
+    place: Annotated[str | None, typer.Option(help="Mode features: where the mixed layers enter: input, output or both.")] = None,
+    layer: Annotated[int | None, typer.Option(help="Mode probe: layer to probe; 0 is the embedding.  [default: the last]")] = None,
+    adapt: Annotated[list[str] | None, typer.Option(help="Any mode: a setting of the mode, such as network.width=128; repeatable.")] = None,
+    crf: Annotated[bool, typer.Option("--crf", help="Tagging: use a CRF output layer.")] = False,
+    answer: Annotated[str | None, typer.Option(help="Encoder–decoders: answer by text (generate labels) or by a head.")] = None,
     task_set: Annotated[
-        list[str] | None,
-        typer.Option(help="The task: a field, as in longest_answer=50; of several: ner.crf=true. May be given again."),
+        list[str] | None, typer.Option(help="Task: a setting, such as longest_answer=50; with several tasks ner.crf=true; repeatable.")
     ] = None,
-    accumulate: Annotated[int | None, typer.Option(help="Machine: compute the batch in so many parts, to save memory.")] = None,
+    accumulate: Annotated[int | None, typer.Option(help="Machine: gradient accumulation steps per batch, to save memory.")] = None,
     precision: Annotated[str | None, typer.Option(help="Machine: auto, fp32, bf16 or fp16.  [default: auto]")] = None,
-    device: Annotated[str | None, typer.Option(help="Machine: auto, cpu, cuda, mps.  [default: auto]")] = None,
-    save_every: Annotated[str | None, typer.Option(help="Run: how often to write a checkpoint, as a budget.  [default: 5m]")] = None,
-    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Run: also write TensorBoard files.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Run: say nothing.")] = False,
-    resume: Annotated[Path | None, typer.Option(help="Run: go on with this one, from its last checkpoint.")] = None,
+    device: Annotated[str | None, typer.Option(help="Machine: auto, cpu, cuda or mps.  [default: auto]")] = None,
+    save_every: Annotated[str | None, typer.Option(help="Run: checkpoint interval, as a budget.  [default: 5m]")] = None,
+    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Run: also write TensorBoard logs.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Run: print nothing.")] = False,
+    resume: Annotated[Path | None, typer.Option(help="Run: resume this run from its last checkpoint.")] = None,
 ) -> None:
-    """Tune a model for a task, from plain data files. Ctrl-C saves and leaves; --resume goes on."""
+    """Fine-tune a model for a task, from plain data files. Ctrl-C saves and exits; --resume continues."""
     from plume.core.errors import PlumeError
     from plume.tuning.options import start_from_options
     from plume.tuning.tune import resume as go_on
@@ -101,12 +103,12 @@ def run(
     adapted = [*(f"{name}={value}" for name, value in changes.items() if value is not None), *(adapt or ())]
     if resume is not None:
         if model is not None or out is not None or task or train or dev or text or set_ or options or adapted or crf or task_set:
-            raise PlumeError("--resume takes the run's own model, task, files and settings: give nothing else with it.")
+            raise PlumeError("--resume uses the model, task, files and settings of the run: give no other option with it.")
         _finish(go_on(resume, quiet=quiet), quiet=quiet)
         return
     if model is None or not task or out is None:
         raise PlumeError(
-            "Say which model, for what, from which files, and where to: "
+            "A model, a task, its files and an output directory are needed: "
             "plume tune runs/bert --task ner --train train.conll --dev dev.conll --out runs/bert-ner"
         )
     made = start_from_options(
@@ -117,22 +119,22 @@ def run(
 
 
 def _finish(made: Tuned, *, quiet: bool) -> None:
-    """The best scores, where the model is, what to do next; a run that a signal ended leaves with the signal's usual code."""
+    """Print the best scores, the model's place and next steps; a run ended by a signal exits with the signal's usual code."""
     from plume.cli._scores import print_scores
     from plume.tuning.declared import read_declaration
 
     stopped = made.outcome.stopped_by
     if stopped is not None:
         if not quiet:
-            print(f"stopped by {stopped}, and saved. Go on: plume tune --resume {made.folder}", file=sys.stderr)
+            print(f"stopped by {stopped}; progress is saved. Continue: plume tune --resume {made.folder}", file=sys.stderr)
         raise SystemExit(128 + getattr(signal, stopped, signal.SIGTERM))
     if quiet:
         return
-    print_scores(made.scores, title="on dev, the best")
+    print_scores(made.scores, title="best on dev")
     tasks = read_declaration(made.folder).tasks
     which = f" --task {tasks[0].called}" if len(tasks) > 1 else ""
     print(
-        f"\n{made.folder} (read {made.folder / 'card.md'}). Next:\n"
+        f"\n{made.folder} (model card: {made.folder / 'card.md'}). Next:\n"
         f'  plume predict {made.folder}{which} "…"\n'
         f"  plume predict {made.folder}{which} input.txt --out out.jsonl\n"
         f"  plume eval {made.folder}{which} --data FILE"

@@ -25,7 +25,7 @@ class Example:
 
 @dataclass(kw_only=True)
 class Reading:
-    """What was read, mended and left out, for the card: nothing is dropped in silence."""
+    """What was read, corrected and left out, for the card: nothing is dropped in silence."""
 
     file: Path
     format: str = ""  # what was found, in words: "TSV with a header; text: sentence; label: label"
@@ -52,7 +52,7 @@ class Reading:
         >>> reading.lines()
         ['a.tsv: 2 examples (TSV)', '1 left out: empty text (first: a.tsv, line 3)']
         """
-        counts = [(self.skipped, "left out"), (self.mended, "mended")]
+        counts = [(self.skipped, "left out"), (self.mended, "corrected")]
         return [f"{self.file.name}: {self.read:,} examples ({self.format})"] + [
             f"{count:,} {word}: {reason} (first: {self.where[reason]})" for found, word in counts for reason, count in found.items()
         ]

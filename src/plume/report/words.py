@@ -16,7 +16,8 @@ ALL: dict[str, tuple[str, str]] = {**PAGE, **FINDINGS, **CHARTS, **RECORDS}
 
 
 class Wording:
-    """
+    """The texts of a report in one language.
+
     >>> Wording("en")("seeds_count", number=3), Wording("zh")("seeds_count", number=3)
     ('3 seeds', '3 个随机种子')
     """
@@ -29,9 +30,11 @@ class Wording:
 
     @property
     def code(self) -> str:
+        """Language tag for HTML."""
         return {"en": "en-GB", "zh": "zh-Hans"}[self.language]
 
     def __call__(self, key: str, **values: object) -> str:
+        """The text of that key, with its placeholders filled."""
         return ALL[key][self._place].format(**values)
 
     def count(self, key: str, number: int, **values: object) -> str:
@@ -39,7 +42,7 @@ class Wording:
         return self(f"{key}_one" if number == 1 and f"{key}_one" in ALL else key, number=f"{number:,}", **values)
 
     def of(self, member: enum.StrEnum | None) -> str:
-        """A word of the records: a status, a control, a verdict."""
+        """The word for a member of the records: a status, a baseline, a verdict."""
         return self(f"{type(member).__name__.lower()}_{member.name.lower()}") if member is not None else ""
 
     def or_as_is(self, kind: str, name: str, as_is: str) -> str:
@@ -47,7 +50,8 @@ class Wording:
         return self(f"{kind}_{name}") if f"{kind}_{name}" in ALL else as_is
 
     def list(self, items: Sequence[str]) -> str:
-        """
+        """Items in a sentence.
+
         >>> Wording("en").list(["a", "b", "c"]), Wording("zh").list(["a", "b"])
         ('a, b and c', 'a 和 b')
         """
@@ -65,4 +69,5 @@ class Wording:
         return self.list(items if len(items) <= most else [*items[: most - 1], self("others_count", number=len(items) - most + 1)])
 
     def sentences(self, *parts: str) -> str:
+        """Sentences in a row; English puts spaces between them."""
         return (" ", "")[self._place].join(part for part in parts if part)

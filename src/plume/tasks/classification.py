@@ -49,4 +49,4 @@ class Classification(LabelTask):
         return example.answer, {model: one["label"] for model, one in given.items()}
 
 
-TASK = Classification(kind="classification", title="one label for a text, or for a pair of texts", metric="accuracy")
+TASK = Classification(kind="classification", title="classification of texts or text pairs", metric="accuracy")

@@ -36,4 +36,4 @@ class Emoji(Classification):
         return [labels.index(example.answer) for example in examples], scores
 
 
-TASK = Emoji(kind="emoji", title="the emoji that goes with a text", metric="top1")
+TASK = Emoji(kind="emoji", title="emoji prediction", metric="top1")

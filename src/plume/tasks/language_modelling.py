@@ -90,7 +90,7 @@ class LanguageModelling(DirectTask):
         return {name: math.exp(tally.loss)} | tally.figures(tokens=tokens, characters=corpus.census().characters) | unknown
 
 
-TASK = LanguageModelling(kind="language-modelling", title="predicting text: perplexity, blanks, continuations", metric="perplexity")
+TASK = LanguageModelling(kind="language-modelling", title="language modelling: perplexity, blanks, continuations", metric="perplexity")
 
 
 def _answer(able: LanguageModel, text: str, top: int, language: str | None, options: dict[str, Any]) -> Prediction:

@@ -75,4 +75,4 @@ class MultiLabel(TextTask):
         return listed(sorted(example.answer)), {model: listed(sorted(one["labels"])) for model, one in given.items()}
 
 
-TASK = MultiLabel(kind="multi-label", title="as many labels of a text as apply", metric="micro_f1")
+TASK = MultiLabel(kind="multi-label", title="multi-label classification", metric="micro_f1")

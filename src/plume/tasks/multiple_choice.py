@@ -81,4 +81,4 @@ def _right(examples: Sequence[Example], predictions: Sequence[Prediction]) -> li
     return [example.answer == one["answer"] for example, one in zip(examples, predictions, strict=True)]
 
 
-TASK = MultipleChoice(kind="multiple-choice", title="which of several texts goes with a context", metric="accuracy")
+TASK = MultipleChoice(kind="multiple-choice", title="multiple choice", metric="accuracy")

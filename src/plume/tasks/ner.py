@@ -2,4 +2,4 @@
 
 from plume.tuning.kinds.tagging import Tagging
 
-TASK = Tagging(kind="ner", title="names in a text and their kinds", metric="f1")
+TASK = Tagging(kind="ner", title="named entity recognition", metric="f1")

@@ -2,4 +2,4 @@
 
 from plume.tasks.classification import Classification
 
-TASK = Classification(kind="nli", title="does the second text follow from the first?", metric="accuracy", texts=2)
+TASK = Classification(kind="nli", title="natural language inference", metric="accuracy", texts=2)

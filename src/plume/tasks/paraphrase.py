@@ -23,4 +23,4 @@ class Paraphrase(Classification):
         return replace(task, positive=(yes or task.labels)[-1]) if len(task.labels) == 2 else task
 
 
-TASK = Paraphrase(kind="paraphrase", title="do two texts say the same?", metric="accuracy", texts=2)
+TASK = Paraphrase(kind="paraphrase", title="paraphrase identification", metric="accuracy", texts=2)

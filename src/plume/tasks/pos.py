@@ -2,4 +2,4 @@
 
 from plume.tuning.kinds.tagging import Tagging, TagKind
 
-TASK = Tagging(kind="pos", title="a tag for each word", metric="accuracy", tags=TagKind.PLAIN)
+TASK = Tagging(kind="pos", title="part-of-speech tagging", metric="accuracy", tags=TagKind.PLAIN)

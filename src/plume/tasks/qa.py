@@ -2,4 +2,4 @@
 
 from plume.tuning.kinds.answering import QuestionAnswering
 
-TASK = QuestionAnswering(kind="qa", title="where in a text the answer to a question stands", metric="f1")
+TASK = QuestionAnswering(kind="qa", title="extractive question answering", metric="f1")

@@ -2,4 +2,4 @@
 
 from plume.tuning.kinds.regression import Regression
 
-TASK = Regression(kind="regression", title="a number for a text, or for a pair of texts", metric="pearson")
+TASK = Regression(kind="regression", title="regression on texts or text pairs", metric="pearson")

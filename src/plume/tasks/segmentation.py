@@ -2,4 +2,4 @@
 
 from plume.tuning.kinds.tagging import Tagging, TagKind
 
-TASK = Tagging(kind="segmentation", title="words of a text written without spaces", metric="f1", tags=TagKind.WORDS)
+TASK = Tagging(kind="segmentation", title="word segmentation", metric="f1", tags=TagKind.WORDS)

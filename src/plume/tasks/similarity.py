@@ -2,4 +2,4 @@
 
 from plume.tuning.kinds.regression import Regression
 
-TASK = Regression(kind="similarity", title="how much alike two texts are, as a number", metric="spearman", texts=2)
+TASK = Regression(kind="similarity", title="semantic textual similarity", metric="spearman", texts=2)

@@ -2,4 +2,4 @@
 
 from plume.tuning.writing.text_to_text import TextToText
 
-TASK = TextToText(kind="summarisation", title="a text in few words", metric="rougeL")
+TASK = TextToText(kind="summarisation", title="summarisation", metric="rougeL")

@@ -2,4 +2,4 @@
 
 from plume.tuning.writing.text_to_text import TextToText
 
-TASK = TextToText(kind="text-to-text", title="a text for a text", metric="chrf")
+TASK = TextToText(kind="text-to-text", title="text-to-text generation", metric="chrf")

@@ -2,4 +2,4 @@
 
 from plume.tuning.writing.text_to_text import TextToText
 
-TASK = TextToText(kind="translation", title="a text in another language", metric="bleu")
+TASK = TextToText(kind="translation", title="translation", metric="bleu")

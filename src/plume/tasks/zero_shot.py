@@ -119,7 +119,7 @@ class ZeroShot(DirectTask):
         return label_scores([example.answer for example in examples], [one["label"] for one in predictions], list(words))
 
 
-TASK = ZeroShot(kind="zero-shot", title="labels that the model was not trained for, said in words", metric="accuracy")
+TASK = ZeroShot(kind="zero-shot", title="zero-shot classification", metric="accuracy")
 
 
 def wordings(labels: Labels) -> dict[str, str]:

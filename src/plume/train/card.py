@@ -1,4 +1,4 @@
-"""card.md: what this model is, what it was fed, what it measured, how to make it again."""
+"""card.md: what the model is, its data, its scores, and how to reproduce it."""
 
 from __future__ import annotations
 
@@ -108,9 +108,9 @@ def _verdict(name: str, outcome: Outcome, entropy: float, trivial: float) -> str
     if name not in outcome.held_out:
         return ""
     loss = outcome.held_out[name]
-    against = f"the {entropy:.3f} nats that knowing only the frequencies of tokens costs there"
+    against = f"the unigram entropy of {entropy:.3f} nats"
     if trivial < entropy:
-        against += f" and the {trivial:.3f} that knowing it and copying the tokens shown unchanged would cost"
+        against += f" and the context-free baseline of {trivial:.3f} (token frequencies plus copying the tokens shown unchanged)"
     if learned_context(loss, trivial):
         return f"Held-out {name} loss **{loss:.3f}**, below {against}: it has learned from context."
     return f"Held-out {name} loss **{loss:.3f}** is not below {against}: **it has not learned context yet.**"

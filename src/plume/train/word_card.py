@@ -26,9 +26,7 @@ def write_word_card(
     recipe = settings.recipe
     curves = [line["held_out/loss"] for line in read_metrics(folder) if "held_out/loss" in line]
     verdict = "it has learned from context" if measured.loss < 0.97 * measured.baseline else "**it has not learned context yet**"
-    loss = (
-        f"Held-out loss **{measured.loss:.3f}** a prediction; knowing only how frequent words are costs {measured.baseline:.3f}: {verdict}."
-    )
+    loss = f"Held-out loss **{measured.loss:.3f}** per prediction; word frequencies alone give {measured.baseline:.3f}: {verdict}."
     base = catalog.declarations(recipe.name)["base"] if recipe.name in catalog.families() else recipe
     changes = [(one.path, f"`{describe(one.left)}`", f"`{describe(one.right)}`") for one in differences(base, recipe) if one.path != "size"]
     sections = [

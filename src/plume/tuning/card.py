@@ -1,4 +1,4 @@
-"""card.md of a tuned model: what it was tuned on, what was read and left out, how well it does."""
+"""card.md of a fine-tuned model: its data, what was read and left out, its scores."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ def write_card(
     every = sum(parameter.numel() for parameter in model.parameters())
     sections = [
         f"# {', '.join(one.task.called for one in prepared)}",
-        f"{Path(settings.model).name}, tuned by plume {__version__} in mode {settings.adaptation.mode}"
-        + (" **from scratch, without its pre-training**" if settings.from_scratch else "")
-        + f": {learning:,} of {every:,} parameters learned.",
-        "## On the dev files, at the best measurement",
-        table(("measure", "value"), [(name, f"{value:.4f}") for name, value in best["scores"].items()]),
+        f"{Path(settings.model).name}, fine-tuned by plume {__version__} in mode {settings.adaptation.mode}"
+        + (" **from scratch, without the pre-trained weights**" if settings.from_scratch else "")
+        + f": {learning:,} of {every:,} parameters trained.",
+        "## Best scores on dev",
+        table(("metric", "value"), [(name, f"{value:.4f}") for name, value in best["scores"].items()]),
         f"Over the run: `{sparkline(list(curve))}` ({curve[0]:.4f} … {curve[-1]:.4f})",
         "## Data",
         *[_data(one, counts) for one, counts in zip(prepared, lost, strict=True)],
         "## Training",
         table(("what", "value"), [
-            ("steps", f"{spent.steps:,} of {settings.budget}; the best after {best['step']:,}"),
-            ("batch, rate, schedule", f"{training.batch}, {training.peak:.3g}, {describe(training.schedule)}"),
-            ("longest row", f"{training.length} tokens"),
+            ("steps", f"{spent.steps:,} of {settings.budget}; best at step {best['step']:,}"),
+            ("batch size, peak learning rate, schedule", f"{training.batch}, {training.peak:.3g}, {describe(training.schedule)}"),
+            ("maximum length", f"{training.length} tokens"),
             ("layer_decay, thaw", f"{training.layer_decay}, {training.thaw}"),
             ("adaptation", f"`{describe(settings.adaptation)}`"),
             ("seconds in steps", f"{spent.seconds:,.1f}"),
@@ -63,12 +63,12 @@ def _ended(outcome: Outcome, settings: TuneSettings) -> str:
     if outcome.stopped_by:
         return f"early, by {outcome.stopped_by}"
     done = settings.budget.progress(outcome.position.spent) >= 1
-    return "as planned" if done else f"early: {settings.patience} measurements without a better one"
+    return "as planned" if done else f"early stopping: {settings.patience} evaluations without improvement"
 
 
 def _data(one: PreparedTask, lost: Mapping[str, int]) -> str:
     lines = [f"- {line}" for reading in one.readings for line in reading.lines()] + [f"- {note}" for note in one.notes]
-    lines.append(f"- trained on {len(one.train):,}, measured on {len(one.dev):,}")
+    lines.append(f"- trained on {len(one.train):,}, evaluated on {len(one.dev):,}")
     lines += [f"- in training {count:,} {what}" for what, count in lost.items() if count]
     if one.task.labels:
         shown = ", ".join(one.task.labels[:20]) + (" …" if len(one.task.labels) > 20 else "")

@@ -52,8 +52,9 @@ def test_every_text_is_used() -> None:
 
 @pytest.mark.parametrize("kind", [Control, Origin, Status, Verdict])
 def test_every_word_of_the_records_is_there(kind: type[Control | Origin | Status | Verdict]) -> None:
+    told = {Status.CANNOT: "not supported", Verdict.SAME: "not significant"}  # the records keep the words of earlier versions
     for member in kind:
-        assert Wording("en").of(member) == member.value
+        assert Wording("en").of(member) == told.get(member, member.value)
         assert Wording("zh").of(member) != member.value
 
 

@@ -91,7 +91,7 @@ def test_learns_and_keeps_the_best(model: Path, table: Any, tmp_path: Path) -> N
 def test_stops_when_it_gets_no_better(model: Path, table: Any, tmp_path: Path) -> None:
     tuned = tune(model, tmp_path / "out", table(40), table(20, seed=1), epochs=10.0, rate=1e-9, patience=2, measurements=10)
     assert tuned.outcome.position.spent.steps == 3 * 5  # the first measurement, and two that are no better, five steps each
-    assert "early: 2 measurements" in (tmp_path / "out" / "card.md").read_text()
+    assert "early stopping: 2 evaluations" in (tmp_path / "out" / "card.md").read_text()
     assert resume(tmp_path / "out", quiet=True).outcome.position.spent.steps == 3 * 5, "it was finished"
 
 
@@ -201,7 +201,7 @@ def test_without_a_dev_file_a_tenth_is_held_out(model: Path, table: Any, tmp_pat
     tune(model, tmp_path / "out", table(60), epochs=1.0)
     card = (tmp_path / "out" / "card.md").read_text()
     held_out = int(re.search(r"so (\d+) of the 60 examples are held out", card)[1])  # type: ignore[index]
-    assert 6 <= held_out <= 30 and f"trained on {60 - held_out}, measured on {held_out}" in card
+    assert 6 <= held_out <= 30 and f"trained on {60 - held_out}, evaluated on {held_out}" in card
 
 
 def test_texts_that_are_held_out_are_not_trained_on(tmp_path: Path) -> None:
