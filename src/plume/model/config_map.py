@@ -96,7 +96,7 @@ class Word(ConfigRule):
 
 
 @dataclass(frozen=True)
-class Constant(ConfigRule):
+class FixedValue(ConfigRule):
     """A key that has one value in this family. `otherwise` says what another would mean, and that is refused; None: it does not matter."""
 
     theirs: str
@@ -156,9 +156,9 @@ def entries(**keys: str | tuple[str, ...]) -> tuple[Entry, ...]:
     return tuple(Entry(theirs, ours) for theirs, ours in keys.items())
 
 
-def constants(**values: Any) -> tuple[Constant, ...]:
+def constants(**values: Any) -> tuple[FixedValue, ...]:
     """Keys that always have these values, and may have others in files that are read."""
-    return tuple(Constant(theirs, value) for theirs, value in values.items())
+    return tuple(FixedValue(theirs, value) for theirs, value in values.items())
 
 
 def activation(theirs: str) -> Word:

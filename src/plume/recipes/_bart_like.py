@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from plume.model.config_map import ConfigMap, ConfigRule, Constant, Entry, activation, entries
+from plume.model.config_map import ConfigMap, ConfigRule, Entry, FixedValue, activation, entries
 from plume.model.keymap import KeyMap, Rename, block_names, prefixed
 from plume.model.recipe import Recipe
 
@@ -69,7 +69,7 @@ _CONFIG: tuple[ConfigRule, ...] = (
         dropout=("network.dropout", "embedding.dropout"),
         attention_dropout="network.attention_dropout",
     ),
-    Constant("activation_dropout", 0.0),
+    FixedValue("activation_dropout", 0.0),
     *entries(init_std="network.initial_range", scale_embedding="embedding.scaled"),
     # Sines have no end.
     Entry(
@@ -78,8 +78,8 @@ _CONFIG: tuple[ConfigRule, ...] = (
         read=lambda rows, look: None if look("positions.longest") is None else rows,
         write=lambda longest, look: longest or 1024,
     ),
-    Constant("is_encoder_decoder", True),
-    Constant("tie_word_embeddings", True, otherwise=_SHARED),
+    FixedValue("is_encoder_decoder", True),
+    FixedValue("tie_word_embeddings", True, otherwise=_SHARED),
     # Both sides have one shape, but may differ in depth.
     Entry("encoder_layers", "network.depth"),
     Entry(("encoder_attention_heads", "decoder_attention_heads"), "network.heads"),
@@ -106,5 +106,5 @@ _DEFAULTS: dict[str, Any] = {
 
 def body_config(base: Recipe, *, names_sharing: bool = False) -> ConfigMap:
     """config.json of an encoder and a decoder of this shape; Marian's says that they share token vectors, the others' need not."""
-    sharing = Constant("share_encoder_decoder_embeddings", True, otherwise=_SHARED, written=names_sharing)
+    sharing = FixedValue("share_encoder_decoder_embeddings", True, otherwise=_SHARED, written=names_sharing)
     return ConfigMap(base=base, entries=(*_CONFIG, sharing), defaults=_DEFAULTS)

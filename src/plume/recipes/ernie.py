@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from plume.core.part import replace
 from plume.heads.token_prediction import TokenPrediction
-from plume.model.config_map import Constant
+from plume.model.config_map import FixedValue
 from plume.model.recipe import Training
 from plume.model.schedule import Linear
 from plume.nn.activation import Activation
@@ -62,6 +62,6 @@ HF = bert_bridge(
     "Ernie",
     *PRETRAINING_HEADS,
     classes=pretraining("next_sentence"),
-    config=body_config(ERNIE, Constant("use_task_id", False)),
+    config=body_config(ERNIE, FixedValue("use_task_id", False)),
     tasks=pooled_heads("Ernie"),
 )

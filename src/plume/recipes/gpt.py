@@ -16,7 +16,7 @@ from plume.data.layouts.layout import Blocks
 from plume.heads.sentence_classification import SentenceClassification
 from plume.heads.token_prediction import TokenPrediction
 from plume.model.bridge import Bridge
-from plume.model.config_map import Constant, Entry, Implied
+from plume.model.config_map import Entry, FixedValue, Implied
 from plume.model.keymap import KeyMap
 from plume.model.recipe import Recipe, Training
 from plume.model.schedule import Cosine
@@ -62,7 +62,7 @@ HF = Bridge(
         GPT,
         Entry("attn_pdrop", "network.attention_dropout"),
         Implied("network.feed_forward", lambda look: 4 * look("network.width")),
-        Constant("afn", "gelu"),
+        FixedValue("afn", "gelu"),
     ),
     tasks=(text_head("OpenAIGPTForSequenceClassification", output="score", bias=False, dropout=()),),
 )

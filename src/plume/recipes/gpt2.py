@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from plume.core.part import replace
 from plume.model.bridge import Bridge
-from plume.model.config_map import Constant, Entry
+from plume.model.config_map import Entry, FixedValue
 from plume.model.keymap import KeyMap, Rename
 from plume.model.task_head import span_head, text_head, token_head
 from plume.nn.block import Norm
@@ -55,7 +55,7 @@ HF = Bridge(
         GPT2,
         Entry("attn_pdrop", "network.attention_dropout"),
         Entry("n_inner", "network.feed_forward", read=lambda inner, look: inner or 4 * look("network.width")),
-        Constant("activation_function", "gelu_new"),
+        FixedValue("activation_function", "gelu_new"),
         n_inner=None,
     ),
     tasks=(

@@ -21,7 +21,7 @@ from plume.core.part import replace
 from plume.data.layouts.layout import Blocks
 from plume.heads.token_prediction import TokenPrediction
 from plume.model.bridge import Bridge
-from plume.model.config_map import ConfigMap, ConfigRule, Constant, Entry, Word, entries
+from plume.model.config_map import ConfigMap, ConfigRule, Entry, FixedValue, Word, entries
 from plume.model.keymap import KeyMap, Rename
 from plume.model.optimizers.adafactor import Adafactor
 from plume.model.recipe import Training
@@ -151,7 +151,7 @@ _CONFIG: tuple[ConfigRule, ...] = (
         read=lambda scaled, look: look("objectives") if scaled else _OWN_OUTPUT,
         written=False,
     ),
-    Constant("is_encoder_decoder", True),
+    FixedValue("is_encoder_decoder", True),
 )
 
 HF = Bridge(

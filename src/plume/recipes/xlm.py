@@ -26,7 +26,7 @@ from plume.core.part import replace
 from plume.data.layouts.pairs import OneSide
 from plume.heads.token_prediction import TokenPrediction
 from plume.model.bridge import Bridge
-from plume.model.config_map import ConfigMap, ConfigRule, Constant, Entry, Implied, Word, entries
+from plume.model.config_map import ConfigMap, ConfigRule, Entry, FixedValue, Implied, Word, entries
 from plume.model.keymap import KeyMap, Rename, block_names, prefixed
 from plume.model.recipe import Recipe, Training
 from plume.model.schedule import Linear
@@ -95,7 +95,7 @@ _CONFIG: tuple[ConfigRule, ...] = (
         write=lambda segments, look: segments > 1,
     ),
     *entries(max_position_embeddings="positions.longest"),
-    *(Constant(key, False, otherwise=_NONE_HERE, written=False) for key in ("sinusoidal_embeddings", "causal", "asm")),
+    *(FixedValue(key, False, otherwise=_NONE_HERE, written=False) for key in ("sinusoidal_embeddings", "causal", "asm")),
 )
 # Ours: theirs, below the prefix.
 _BODY = {

@@ -32,9 +32,11 @@ class Mean:
     """Every word counts alike."""
 
     def weights(self, counts: NDArray[np.int64] | None, words: int) -> NDArray[np.float64]:
+        """All words weigh the same."""
         return np.ones(words + 1)
 
     def finish(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """As they are."""
         return rows
 
 
@@ -50,6 +52,7 @@ class SIF:
     component: NDArray[np.float64] | None = None  # [D], of length one
 
     def weights(self, counts: NDArray[np.int64] | None, words: int) -> NDArray[np.float64]:
+        """The rarer a word, the more it weighs: a / (a + its share of the text)."""
         if counts is None or not counts.any():
             raise PlumeError(
                 "SIF weighs words by how frequent they are, and these vectors came without counts: "
@@ -59,6 +62,7 @@ class SIF:
         return self.smoothing / (self.smoothing + frequency)
 
     def finish(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Without the direction that all sentences have in common."""
         component = principal_component(rows) if self.component is None else self.component
         return rows - np.outer(rows @ component, component)
 

@@ -53,6 +53,7 @@ class Word2VecTrainer:
         """Nothing: windows are laid while training."""
 
     def train(self, text: WordText, *, epoch: int, piece: int, progress: float, progress_after: float) -> TrainedPiece:
+        """One piece of an epoch, over shares of sentences that threads take."""
         bounds = text.cuts(0, len(text), self.pieces)
         cuts = text.cuts(int(bounds[piece]), int(bounds[piece + 1]), SHARES)
         seeds = kernel_seeds(seed=self.seed, epoch=epoch, first=piece * SHARES, count=SHARES)
@@ -80,6 +81,7 @@ class Word2VecTrainer:
         return HeldOutLoss(model, self._evaluate(text, _own_row(len(self.vocabulary)), one, scores, True))
 
     def vectors(self) -> Arrays:
+        """The input vectors."""
         return {"word": np.ascontiguousarray(self.arrays["input"])}
 
     def _input_rows(self) -> int:
