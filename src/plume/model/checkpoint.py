@@ -14,7 +14,7 @@ from plume.core.files import make_folder, read_json, write_atomic, write_json
 from plume.core.part import part_from_json
 from plume.model.networks.model import Model
 from plume.model.recipe import Recipe
-from plume.model.trainable import Trainable
+from plume.model.trainable import kept_parameters
 from plume.text.known_languages import Languages
 from plume.text.tokenizer import Tokenizer
 
@@ -24,11 +24,7 @@ RECIPE, TOKENIZER, WEIGHTS = "recipe.json", "tokenizer.json", "model.safetensors
 
 def state_of(model: nn.Module) -> dict[str, Tensor]:
     """Every parameter that belongs to the model once, by the first of its names."""
-    return {name: parameter.detach() for name, parameter in _kept(model).items()}
-
-
-def _kept(model: nn.Module) -> dict[str, nn.Parameter]:
-    return dict(model.kept() if isinstance(model, Trainable) else model.named_parameters())
+    return {name: parameter.detach() for name, parameter in kept_parameters(model).items()}
 
 
 def save_weights(path: Path, state: dict[str, Tensor]) -> None:
@@ -53,7 +49,7 @@ def read_weights(path: Path) -> dict[str, Tensor]:
 @torch.no_grad()
 def load_weights(model: nn.Module, state: dict[str, Tensor], where: Path) -> None:
     """Copy into the model; every parameter must be there, in its shape, and nothing else."""
-    expected = _kept(model)
+    expected = kept_parameters(model)
     missing, foreign = sorted(set(expected) - set(state)), sorted(set(state) - set(expected))
     if missing or foreign:
         detail = [f"{len(names)} {word} (such as {names[0]})" for word, names in (("missing", missing), ("unknown", foreign)) if names]

@@ -57,3 +57,8 @@ class Trainable(nn.Module):
         losses = self.losses(batch)
         weighted = [loss.total * scale[name] for name, loss in losses.items() if name in scale]
         return torch.stack(weighted).sum() if weighted else torch.zeros(()), losses
+
+
+def kept_parameters(model: nn.Module) -> dict[str, nn.Parameter]:
+    """Those that a trainable keeps; of any other module all."""
+    return dict(model.kept() if isinstance(model, Trainable) else model.named_parameters())

@@ -9,7 +9,7 @@ from torch import nn
 
 from plume.model.optimizers.optimizer import Group
 from plume.model.recipe import Training
-from plume.model.trainable import Trainable
+from plume.model.trainable import kept_parameters
 
 # Blocks of a Transformer and layers of a recurrent network are numbered in their names (CoVe's by direction first).
 _LAYER = re.compile(r"(?:^|\.)(?:blocks|layers|onward|back)\.(\d+)\.")
@@ -22,9 +22,9 @@ def decayed(name: str, parameter: nn.Parameter) -> bool:
     return parameter.ndim > 1 and not name.endswith("bias")
 
 
-def make_optimizer(model: Trainable, training: Training) -> torch.optim.Optimizer:
+def make_optimizer(model: nn.Module, training: Training) -> torch.optim.Optimizer:
     """Two groups, or two for each layer where layers are to learn differently."""
-    named = [(name.removeprefix(_BODY), parameter) for name, parameter in model.kept() if parameter.requires_grad]
+    named = [(name.removeprefix(_BODY), parameter) for name, parameter in kept_parameters(model).items() if parameter.requires_grad]
     depth = max((number + 1 for name, _ in named if (number := _numbered(name)) is not None), default=0)
     layered = training.layer_decay < 1 or training.thaw > 0
     groups: dict[tuple[int, bool], Group] = {}

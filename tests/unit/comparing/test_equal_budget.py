@@ -93,7 +93,7 @@ def test_time_is_kept_by_networks(
     clock = Clock(monkeypatch, loop)
     clock.charge(Reader, "step", 0.125)
     clock.charge(Loop, "_gradients", 0.25)
-    for owner, name in ((loop, "save_checkpoint"), (Loop, "_measure"), (pretrain, "read_stores"), (pretrain, "build")):
+    for owner, name in ((loop, "save_checkpoint"), (Loop, "_measure"), (pretrain, "shared_stores"), (pretrain, "build")):
         clock.charge(owner, name, 100.0)
     settings = make_settings(miniature("bert"), corpus=list(corpus.files), budget="3s", save_every="1s", workers=0)
     pretrain.start(settings, tmp_path / "run", quiet=True)
