@@ -31,6 +31,7 @@ from plume.model.assembly import EncoderDecoder
 from plume.model.kinds import BatchKind
 from plume.model.networks.model import Model
 from plume.model.recipe import Recipe
+from plume.model.use.language_model import LanguageModel
 from plume.nn.character_embedding import CharacterEmbedding
 from plume.nn.recurrent.recurrent import Recurrent
 from plume.recipes import _catalog as catalog
@@ -263,6 +264,21 @@ def built() -> Callable[..., Model]:
         if model.languages is not None:
             model.languages = Languages.named(["en", "zh"])  # those of the pairs
         return model
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def language_model(
+    miniature: Callable[..., Recipe], built: Callable[..., Model], tokenizer_for: Callable[[Recipe], Tokenizer]
+) -> Callable[[str], LanguageModel]:
+    """A family's miniature in float64, ready for use; made once, so nothing may change it."""
+
+    @functools.cache
+    def make(family: str) -> LanguageModel:
+        recipe = miniature(family)
+        tokenizer = tokenizer_for(recipe)
+        return LanguageModel(built(recipe, vocabulary=tokenizer.size), tokenizer)
 
     return make
 

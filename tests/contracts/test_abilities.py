@@ -23,20 +23,6 @@ every_family = pytest.mark.parametrize("family", catalog.networks())
 TEXT, SOURCE = "The cat finds", "my sister paints"
 
 
-@pytest.fixture(scope="module")
-def language_model(miniature: Any, built: Any, tokenizer_for: Any) -> Callable[[str], LanguageModel]:
-    made: dict[str, LanguageModel] = {}
-
-    def make(family: str) -> LanguageModel:
-        if family not in made:
-            recipe = miniature(family)
-            tokenizer = tokenizer_for(recipe)
-            made[family] = LanguageModel(built(recipe, vocabulary=tokenizer.size), tokenizer)
-        return made[family]
-
-    return make
-
-
 def can(model: LanguageModel, verb: str) -> bool:
     return verb in model.abilities.words()
 

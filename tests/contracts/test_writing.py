@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -35,21 +34,6 @@ WAYS: list[dict[str, Any]] = [
     {"top_p": 0.9, "repetition_penalty": 1.5, "seed": list(range(len(TEXTS)))},
     {"beams": 3},
 ]
-
-
-@pytest.fixture(scope="module")
-def language_model(miniature: Any, built: Any, tokenizer_for: Any) -> Callable[[str], LanguageModel]:
-    """In float64."""
-    made: dict[str, LanguageModel] = {}
-
-    def make(family: str) -> LanguageModel:
-        if family not in made:
-            recipe = miniature(family)
-            tokenizer = tokenizer_for(recipe)
-            made[family] = LanguageModel(built(recipe, vocabulary=tokenizer.size), tokenizer)
-        return made[family]
-
-    return make
 
 
 def writing(model: LanguageModel) -> LanguageModel:

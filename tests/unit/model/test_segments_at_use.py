@@ -25,24 +25,10 @@ TRANSFORMERS = [family for family in catalog.networks() if not catalog.recipe(fa
 TEXT = "the cat finds a wooden box"
 
 
-@pytest.fixture(scope="module")
-def model_of(miniature: Any, built: Any, tokenizer_for: Any) -> Any:
-    made: dict[str, LanguageModel] = {}
-
-    def make(family: str) -> LanguageModel:
-        if family not in made:
-            recipe = miniature(family)
-            tokenizer = tokenizer_for(recipe)
-            made[family] = LanguageModel(built(recipe, vocabulary=tokenizer.size), tokenizer)
-        return made[family]
-
-    return make
-
-
 @pytest.mark.parametrize("family", TRANSFORMERS)
-def test_use_and_tuning_read_a_text_alike(family: str, model_of: Any) -> None:
+def test_use_and_tuning_read_a_text_alike(family: str, language_model: Any) -> None:
     """The same tokens and segments, wherever tuning frames a text as pre-training does."""
-    model = model_of(family)
+    model = language_model(family)
     coder = coder_for(model.model, model.tokenizer, length=32)
     rows, _ = lay_out_texts([Example(texts=(TEXT,))], coder)
     (framed,), _ = model._wrapped([TEXT], [None])
@@ -52,8 +38,8 @@ def test_use_and_tuning_read_a_text_alike(family: str, model_of: Any) -> None:
     assert segment == (np.zeros(len(rows.tokens), np.int64) if rows.segment is None else rows.segment).tolist()[: len(segment)]
 
 
-def test_xlnet_has_the_token_types_of_its_own_tokenizer(model_of: Any) -> None:
-    model = model_of("xlnet")
+def test_xlnet_has_the_token_types_of_its_own_tokenizer(language_model: Any) -> None:
+    model = language_model("xlnet")
     pieces = [
         ("<unk>", 0.0),
         ("<s>", 0.0),
@@ -70,8 +56,8 @@ def test_xlnet_has_the_token_types_of_its_own_tokenizer(model_of: Any) -> None:
     assert theirs == can.segments(can.frame([9, 9, 9, 9]), None) == [0, 0, 0, 0, 0, 2]
 
 
-def test_xlnet_embeds_hides_and_fills_with_the_class_token_s_segment(model_of: Any) -> None:
-    model = model_of("xlnet")
+def test_xlnet_embeds_hides_and_fills_with_the_class_token_s_segment(language_model: Any) -> None:
+    model = language_model("xlnet")
     frame = model.abilities.frame(model.tokenizer.encode([TEXT])[0])
     segment = torch.tensor([[0] * (len(frame) - 1) + [2]])
     with torch.no_grad():
@@ -81,8 +67,8 @@ def test_xlnet_embeds_hides_and_fills_with_the_class_token_s_segment(model_of: A
     np.testing.assert_allclose(model.hidden(TEXT)[0].layers[-1], right.float(), atol=1e-6)
 
 
-def test_xlm_reads_a_text_with_the_vector_of_its_language(model_of: Any) -> None:
-    model = model_of("xlm")  # 0 is English, 1 Chinese
+def test_xlm_reads_a_text_with_the_vector_of_its_language(language_model: Any) -> None:
+    model = language_model("xlm")  # 0 is English, 1 Chinese
     frame = model.abilities.frame(model.tokenizer.encode([TEXT])[0])
     with torch.no_grad():
         states = [model.model.encode(Batch(tokens=torch.tensor([frame]), segment=torch.full((1, len(frame)), n))).last[0] for n in (0, 1)]
@@ -99,8 +85,8 @@ def test_xlm_reads_a_text_with_the_vector_of_its_language(model_of: Any) -> None
 
 
 @torch.inference_mode()
-def test_xlm_scores_and_fills_with_the_vector_of_its_language(model_of: Any) -> None:
-    model = model_of("xlm")
+def test_xlm_scores_and_fills_with_the_vector_of_its_language(language_model: Any) -> None:
+    model = language_model("xlm")
     can, tokenizer = model.abilities, model.tokenizer
     frame = can.frame(tokenizer.encode([TEXT])[0])
     for number, language in enumerate(("en", "zh")):
