@@ -285,3 +285,18 @@ def test_the_declaration_is_part_of_the_recipe(bert):
         SpanField(name="text")
     with pytest.raises(PlumeError, match="two different fields of the same name"):
         replace(bert, layout=replace(bert.layout, carries=(SpanField(name="a"), DocumentField(name="a"))))
+
+
+def test_what_is_carried_can_be_written_again(file, tmp_path):
+    """A rehearsal of a study reads a sample of the corpus: it must carry what the corpus carries."""
+    read = list(Corpus(file, carries=CARRIES).documents())
+    again = tmp_path / "again.jsonl"
+    records = [
+        {"text": "\n".join(one.paragraphs)}
+        | {field.name: field.value(one.named[field.name]) for field in CARRIES if field.name in one.named}
+        for one in read
+    ]
+    again.write_text("\n".join(json.dumps(record, ensure_ascii=False) for record in records), encoding="utf-8")
+    for one, other in zip(read, Corpus(again, carries=CARRIES).documents(), strict=True):
+        assert one.paragraphs == other.paragraphs and one.named.keys() == other.named.keys()
+        assert all(np.array_equal(one.named[name], other.named[name]) for name in one.named)

@@ -16,6 +16,7 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -29,6 +30,7 @@ from plume.comparing.study import Study
 from plume.core.errors import PlumeError
 from plume.core.files import write_text
 from plume.data.corpus import Corpus, CorpusKind
+from plume.data.layouts.carried import Carried
 from plume.model.recipe import Recipe
 from plume.readers.example import Example
 from plume.train.budget import Budget, Spent
@@ -86,7 +88,8 @@ def look_at_tasks(study: Study) -> list[Look]:
 def rehearse_all(study: Study, entrants: Sequence[Entrant], looks: Sequence[Look], *, slots: int) -> list[Rehearsal]:
     """Each in a process of its own, so that its peak of memory is its own; as many at a time as cells will be."""
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(slots) as pool:
-        write_text(Path(scratch) / SAMPLE, _sample(study, CorpusKind.TEXT))
+        carried = dict.fromkeys(one for entrant in entrants if isinstance(entrant.declared, Recipe) for one in entrant.declared.carries)
+        write_text(Path(scratch) / SAMPLE, _sample(study, CorpusKind.TEXT, tuple(carried)))
         if any(isinstance(one.declared, Recipe) and one.declared.corpus is CorpusKind.PAIRS for one in entrants):
             with contextlib.suppress(PlumeError):  # there are none: the entrant's own rehearsal says so
                 write_text(Path(scratch) / PAIRS, _sample(study, CorpusKind.PAIRS))
@@ -107,10 +110,12 @@ def _apart(study: Study, entrant: Entrant, looks: Sequence[Look], scratch: Path)
     return Rehearsal(entrant=entrant.name, cannot={"": reason})
 
 
-def _sample(study: Study, kind: CorpusKind) -> str:
+def _sample(study: Study, kind: CorpusKind, carries: Sequence[Carried] = ()) -> str:
+    """The beginning of the corpus as JSONL, with its labels and what the entrants' rows carry."""
     documents, size = [], 0
-    for document in itertools.islice(Corpus(list(study.corpus), kind=kind).documents(), _DOCUMENTS):
-        record = {"text": "\n".join(document.paragraphs)} | ({} if document.label is None else {"label": document.label})
+    for document in itertools.islice(Corpus(list(study.corpus), kind=kind, carries=carries).documents(), _DOCUMENTS):
+        record: dict[str, Any] = {"text": "\n".join(document.paragraphs)} | ({} if document.label is None else {"label": document.label})
+        record |= {one.name: one.value(document.named[one.name]) for one in carries if one.name in document.named}
         if document.languages is not None:
             sides = dict(zip(("source", "target"), document.paragraphs, strict=True))
             record = sides | {f"{side}_language": name for side, name in zip(sides, document.languages, strict=True)}

@@ -33,6 +33,10 @@ class Carried(Part):
         """What the field's value marks in the text."""
         raise NotImplementedError
 
+    def value(self, spans: Spans) -> Any:
+        """The field's value again, as a JSONL line has it."""
+        raise NotImplementedError
+
     def _number(self, value: Any, what: str) -> int:
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**63:
             raise PlumeError(f"'{self.name}': {what} is {value!r}, where a whole number from 0 on is wanted.")
@@ -61,6 +65,9 @@ class SpanField(Carried):
             before = end
         return np.array(found, np.int64).reshape(-1, 3)
 
+    def value(self, spans: Spans) -> list[dict[str, int]]:
+        return [{"start": start, "end": end, "id": number} for start, end, number in spans.tolist()]
+
 
 @dataclass(frozen=True, kw_only=True)
 class DocumentField(Carried):
@@ -68,6 +75,9 @@ class DocumentField(Carried):
 
     def spans(self, value: Any, text: str) -> Spans:
         return np.array([[0, len(text), self._number(value, "its value")]], np.int64)
+
+    def value(self, spans: Spans) -> int:
+        return int(spans[0, 2])
 
 
 def token_values(spans: Spans, start: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.int64]:
