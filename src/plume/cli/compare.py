@@ -106,7 +106,7 @@ def run(
         raise PlumeError("Nothing was run.")
     _finish(made.results, folder, language=language, quiet=quiet)
     if made.stopped_by is not None:
-        print(f"stopped by {made.stopped_by}; progress is saved. Continue: {_again(folder, language)}", file=sys.stderr)
+        print(f"stopped by {made.stopped_by}; progress is saved. To resume: {_again(folder, language)}", file=sys.stderr)
         raise SystemExit(128 + getattr(signal, made.stopped_by, signal.SIGTERM))
 
 

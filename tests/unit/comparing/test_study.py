@@ -142,7 +142,7 @@ def test_files_that_are_gone(files: Path) -> None:
     study = made(files)
     (files / "topic.tsv").unlink()
     Path(study.corpus[0]).unlink()
-    with pytest.raises(PlumeError, match="is gone, which the study reads"):
+    with pytest.raises(PlumeError, match="which the study reads, is missing"):
         study.fingerprint()
 
 
