@@ -100,7 +100,7 @@ def test_a_study_is_the_same_after_it_was_written_down(files: Path) -> None:
         ("seeds = 'three'", "a whole number"),
         ("corpus = ['corpus.txt']\nrecipes = [1]", "a list of texts in quotes"),
         ("corpus = 'x", "no readable TOML"),
-        ("[tasks.ner]\ntrain = 'ner.conll'", "to be scored on"),
+        ("[tasks.ner]\ntrain = 'ner.conll'", "the training file and the test file"),
         ("[tasks.ner]\ntrain = 'ner.conll'\ntest = 'none'", "no such file"),
         ("[tune]\nepoch = 3", "no setting of tuning: did you mean epochs"),
     ],
