@@ -211,7 +211,7 @@ def test_bad_input_is_refused_before_anything_is_spent(files: Path, tmp_path: Pa
         ([*usual, "--task", f"other:classification={broken},{broken}"], "broken.tsv, line 3"),
         ([word.replace(f"{BUDGET}tokens", "20tokens") for word in usual], "buys no step of bert"),
         (command(files, whole, "--seeds", "3"), "holds another study (other seeds)"),
-        (command(files, whole), "go on with it by --resume"),
+        (command(files, whole), "resume it with --resume"),
         (command(files, files), "holds no study"),
         ([word.replace("bert,gpt2", "bert,gtp2") for word in usual], "did you mean"),
         ([*usual, "--language", "fr"], "does not speak 'fr'"),

@@ -45,18 +45,21 @@ def python(page: str) -> list[str]:
     return [ast.unparse(ast.parse(code)) for code in blocks(page, "python")]
 
 
-def own_recipe(page: str) -> str:
-    return re.search(r"<!-- my_recipe.py -->\n```python\n(.*?)```", text_of(page), flags=re.DOTALL)[1]  # type: ignore[index]
+def own_recipes(page: str) -> dict[str, str]:
+    """The recipe files that a page shows, each below its name."""
+    return dict(re.findall(r"<!-- (\w+\.py) -->\n```python\n(.*?)```", text_of(page), flags=re.DOTALL))
 
 
 def write_other_corpora(folder: Path) -> None:
-    """Pairs and labelled documents, out of the same text."""
+    """Pairs, labelled documents and documents with entity ids, out of the same text."""
     documents = list(chinese_documents(count=200))
     sentences = [line for document in documents for line in document.splitlines()]
     pairs = [f"{sentence}\t{sentence[::-1]}" for sentence in dict.fromkeys(sentences)]
     (folder / "pairs.tsv").write_text("\n".join(pairs) + "\n", encoding="utf-8")
     rows = [json.dumps({"text": text, "label": ("Books", "News")[n % 2]}, ensure_ascii=False) for n, text in enumerate(documents)]
     (folder / "labelled.jsonl").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    linked = [{"text": text, "mentions": [{"start": 0, "end": 2, "id": n % 7}], "document": n} for n, text in enumerate(documents)]
+    (folder / "linked.jsonl").write_text("".join(json.dumps(row) + "\n" for row in linked), encoding="utf-8")
 
 
 def small_step(measure: Callable[..., float], model: Any, _batch: Any, _seconds: float) -> float:
@@ -88,7 +91,8 @@ def typed(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, Any]
     write_embedded(folder / "corpus.txt", chinese_documents(count=300))
     write_other_corpora(folder)
     (folder / "examples").symlink_to(ROOT / "examples")
-    (folder / "my_recipe.py").write_text(own_recipe("docs/own-recipes.md"), encoding="utf-8")
+    for name, code in own_recipes("docs/own-recipes.md").items():
+        (folder / name).write_text(code, encoding="utf-8")
     seen: dict[str, Any] = {}
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out):
         patch.chdir(folder)
@@ -113,6 +117,8 @@ def test_python(typed: tuple[str, dict[str, Any]]) -> None:
     assert seen["scores"][0].perplexity > 1
     assert len(seen["hidden"].layers) == 3
     assert str(seen["text"]).startswith("从前")
+    assert [text[:2] for text in seen["texts"]] == ["从前", "今天"] and "".join(seen["pieces"]).startswith("从前")
+    assert seen["neighbours"].recipe.objectives[0].noise.corrupt.mask == 0.9
     assert seen["answers"][0].keys() == {"entities", "tags"}
 
 
@@ -121,8 +127,7 @@ def test_both_languages_show_the_same_commands(guide: str) -> None:
     english, chinese = f"docs/{guide}", f"docs/zh/{guide}"
     assert (commands(english), python(english)) == (commands(chinese), python(chinese))
     assert commands(english) or python(english)
-    if "<!-- my_recipe.py -->" in text_of(english):
-        assert own_recipe(english) == own_recipe(chinese)
+    assert own_recipes(english) == own_recipes(chinese)
 
 
 def test_both_readmes_show_three_commands_that_differ_by_language_only() -> None:

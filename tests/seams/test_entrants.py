@@ -244,7 +244,7 @@ def test_what_is_no_model_is_refused(home: Path, tmp_path: Path) -> None:
     for recipes, said in (
         ([str(tmp_path)], "holds no model: neither plume's recipe.json nor the config.json"),
         ([f"{tmp_path}/none"], "There is no model directory at"),
-        ([f"continue:{home}/words"], "word vectors cannot go on"),
+        ([f"continue:{home}/words"], "word vectors cannot be continued"),
         ([f"contineu:{home}/mine"], "no kind of model 'contineu'; did you mean continue"),
         (["bert", f"{tmp_path}/bert"], "would share a directory"),
     ):

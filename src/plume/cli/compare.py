@@ -32,7 +32,11 @@ def run(
         ),
     ] = None,
     recipes: Annotated[
-        str | None, typer.Option(help="Families to compare, comma-separated (see 'plume recipes').  [default: bert,electra,xlnet,gpt2]")
+        str | None,
+        typer.Option(
+            help="Models to compare, comma-separated: families (see 'plume recipes'), recipe files, model directories (./my-bert, ./hf-roberta), "
+            "or continue:./hf-roberta for continued pre-training.  [default: bert,electra,xlnet,gpt2]"
+        ),
     ] = None,
     budget: Annotated[str | None, typer.Option(help="Pre-training budget of each run: 20m, 5e6tokens, 1e14flops.  [default: 10m]")] = None,
     seeds: Annotated[int | None, typer.Option(help="Random seeds; each run is repeated once per seed.  [default: 3]")] = None,
@@ -106,7 +110,7 @@ def run(
         raise PlumeError("Nothing was run.")
     _finish(made.results, folder, language=language, quiet=quiet)
     if made.stopped_by is not None:
-        print(f"stopped by {made.stopped_by}; progress is saved. Continue: {_again(folder, language)}", file=sys.stderr)
+        print(f"stopped by {made.stopped_by}; progress is saved. To resume: {_again(folder, language)}", file=sys.stderr)
         raise SystemExit(128 + getattr(signal, made.stopped_by, signal.SIGTERM))
 
 

@@ -185,7 +185,7 @@ def _to_file(asked: Asked, out: Path, *, resume: bool, overwrite: bool, quiet: b
         _account(done.account)
     there = done.before + done.written
     if done.stopped_by is not None:
-        how = f"{out} holds {there:,} complete answers. Continue: the same command with --resume" if there else "nothing was written"
+        how = f"{out} holds {there:,} complete answers. To resume: the same command with --resume" if there else "nothing was written"
         print(f"stopped by {done.stopped_by}; {how}", file=sys.stderr)
         raise SystemExit(128 + getattr(signal, done.stopped_by))
     if not quiet:

@@ -65,7 +65,7 @@ def run(
         if recipe is not None or corpus or out is not None or set_ or objective or lexicon is not None:
             raise PlumeError("--resume uses the recipe, corpus and settings of the run: only --budget can be given with it.")
         stopped = runs.go_on(resume, budget=budget, quiet=quiet)
-        _say_goodbye(resume, stopped, quiet=quiet)
+        _say_what_next(resume, stopped, quiet=quiet)
         return
     if recipe is None or not corpus or out is None:
         raise PlumeError(
@@ -82,10 +82,10 @@ def run(
         recipe, corpus=corpus, out=out, budget=budget, objectives=objective or [], overrides=set_ or [], seed=seed, save_every=save_every,
         quiet=quiet, **{name: value for name, value in given.items() if value is not None},
     )  # fmt: skip
-    _say_goodbye(out, stopped, quiet=quiet)
+    _say_what_next(out, stopped, quiet=quiet)
 
 
-def _say_goodbye(folder: Path, stopped_by: str | None, *, quiet: bool) -> None:
+def _say_what_next(folder: Path, stopped_by: str | None, *, quiet: bool) -> None:
     """Where the model is and what to do next; a run that a signal ended leaves with the signal's usual code."""
     import signal
 
@@ -95,7 +95,7 @@ def _say_goodbye(folder: Path, stopped_by: str | None, *, quiet: bool) -> None:
 
     console = Console(stderr=True, quiet=quiet, highlight=False)
     if stopped_by is None:
-        console.print(f"done: {folder} (read {folder / CARD})")
+        console.print(f"saved to {folder} (model card: {folder / CARD})")
         return
-    console.print(f"stopped by {stopped_by}, and saved. Go on: plume pretrain --resume {folder}")
+    console.print(f"stopped by {stopped_by}; progress is saved. To resume: plume pretrain --resume {folder}")
     raise SystemExit(128 + getattr(signal, stopped_by, signal.SIGTERM))

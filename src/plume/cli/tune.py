@@ -126,7 +126,7 @@ def _finish(made: Tuned, *, quiet: bool) -> None:
     stopped = made.outcome.stopped_by
     if stopped is not None:
         if not quiet:
-            print(f"stopped by {stopped}; progress is saved. Continue: plume tune --resume {made.folder}", file=sys.stderr)
+            print(f"stopped by {stopped}; progress is saved. To resume: plume tune --resume {made.folder}", file=sys.stderr)
         raise SystemExit(128 + getattr(signal, stopped, signal.SIGTERM))
     if quiet:
         return

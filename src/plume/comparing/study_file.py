@@ -68,7 +68,7 @@ def _task(name: str, table: Any, path: Path, beside: Callable[[str], str]) -> St
         raise PlumeError(f"{path}: write [tasks.{name}] with its files below: train = …, test = …")
     _check(table, _TASK, where)
     if "train" not in table or not ("test" in table or "dev" in table):
-        raise PlumeError(f"{where}: name the files to learn from and to be scored on: train = …, test = …")
+        raise PlumeError(f"{where}: name the training file and the test file: train = …, test = …")
     scored: str = table["test"] if "test" in table else table["dev"]
     return make_task(
         name=name, kind=table.get("kind", ""), train=beside(table["train"]), scored=beside(scored),

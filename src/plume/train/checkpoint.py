@@ -86,7 +86,7 @@ def publish_weights(source: Path, target: Path) -> None:
 
 def load_checkpoint(path: Path, model: Trainable, optimizer: torch.optim.Optimizer) -> Position:
     """Put weights, moments and what the model carried back, and say where the run stood."""
-    state = read_json(path / _STATE, "the checkpoint is damaged; delete its folder to go on from an older one, or start afresh")
+    state = read_json(path / _STATE, "the checkpoint is damaged; delete its folder to resume from an older one, or start over")
     weights = read_weights(path / WEIGHTS)
     _load_sharded(model, weights, path / WEIGHTS)
     moments: dict[str, dict[str, Tensor]] = {}

@@ -51,7 +51,7 @@ def start(settings: Settings, folder: Path, *, quiet: bool = False) -> Finished:
     """A new run into a directory that does not exist yet or is empty."""
     processes = begin(settings)
     if processes.first and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise PlumeError(f"{folder} exists already. Choose another --out, or go on with that run: plume pretrain --resume {folder}")
+        raise PlumeError(f"{folder} exists already. Choose another --out, or resume it with: plume pretrain --resume {folder}")
     settings = replace(settings, corpus=tuple(os.path.abspath(path) for path in settings.corpus))
     with removed_if_refused(folder, unless=lambda: not processes.first or checkpoints(folder)):
         return _run(settings, folder, processes, quiet=quiet, fresh=True)

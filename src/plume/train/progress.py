@@ -29,7 +29,7 @@ def duration(seconds: float) -> str:
 
 def _figure(name: str, value: float) -> str:
     kind = name.partition("/")[2]
-    return {"accuracy": f"({value:.1%} right)", "guessing": f"(guessing {value:.3f})"}.get(kind, f"{name} {value:.3f}")
+    return {"accuracy": f"(accuracy {value:.1%})", "guessing": f"(chance {value:.3f})"}.get(kind, f"{name} {value:.3f}")
 
 
 class Progress:

@@ -66,7 +66,7 @@ def start(settings: WordSettings, folder: Path, *, quiet: bool = False) -> Finis
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise PlumeError("Word vectors are trained by one process with several threads: leave torchrun out, and set --threads.")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise PlumeError(f"{folder} exists already. Choose another --out, or go on with that run: plume pretrain --resume {folder}")
+        raise PlumeError(f"{folder} exists already. Choose another --out, or resume it with: plume pretrain --resume {folder}")
     settings = replace(settings, corpus=tuple(os.path.abspath(path) for path in settings.corpus))
     return _run(settings, folder, quiet=quiet)
 
@@ -244,7 +244,7 @@ class _Run:
         found = _checkpoints(self.folder)
         if not found:
             return WordRunState()
-        advice = "the checkpoint is damaged; delete its folder to begin anew"
+        advice = "the checkpoint is damaged; delete its folder to start over"
         state = read_json(found[-1] / _STATE, advice)
         try:
             return WordRunState(pieces=int(state["pieces"]), an_epoch=int(state["an_epoch"]), spent=Spent(**state["spent"]))

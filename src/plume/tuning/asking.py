@@ -22,8 +22,8 @@ CHUNK = 2048  # examples: enough that rows of like length find each other
 CHARACTERS = 1_000_000  # of a chunk's texts, where they are long
 Answerer = Callable[[list[Example]], Responses]
 _TABLES = (".tsv", ".csv", ".jsonl", ".json")
-START_ANEW = "Start anew with --overwrite, or with another --out."
-_OTHER_INPUT = f"the input has changed, or is another. {START_ANEW}"
+START_OVER = "To start over: --overwrite, or another --out."
+_OTHER_INPUT = f"the input has changed, or is another file. {START_OVER}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -120,7 +120,7 @@ def _data(task: str | Sequence[str], train: Paths, dev: Paths) -> list[TaskData]
     asked = [task] if isinstance(task, str) else list(task)
     if len(asked) == 1 and "=" not in asked[0]:
         if train is None:
-            raise PlumeError("Say what to learn from: --train FILE (and --dev FILE to measure on).")
+            raise PlumeError("Training data is needed: --train FILE (and --dev FILE to evaluate on).")
         return [TaskData(task=named(asked[0]), train=_listed(train), dev=_listed(dev))]
     if train is not None or dev is not None:
         raise PlumeError("Several tasks bring their own files: --task ner=train.conll,dev.conll --task classification=train.tsv,dev.tsv")

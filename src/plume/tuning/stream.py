@@ -15,7 +15,7 @@ from typing import Any
 
 from plume.core.errors import PlumeError
 from plume.core.files import clear_disk_errors
-from plume.tuning.asking import CHUNK, START_ANEW, Asked, WrittenLines, answers
+from plume.tuning.asking import CHUNK, START_OVER, Asked, WrittenLines, answers
 from plume.tuning.stream_bar import StreamBar
 
 
@@ -81,7 +81,7 @@ def whole_lines(out: Path) -> WrittenLines:
     except (json.JSONDecodeError, UnicodeDecodeError):
         record = None
     if not isinstance(record, dict):
-        raise PlumeError(f"{out}, line {count}: no JSON object, so this is not what 'plume predict' wrote. {START_ANEW}")
+        raise PlumeError(f"{out}, line {count}: no JSON object, so this is not what 'plume predict' wrote. {START_OVER}")
     return WrittenLines(count=count, size=size, last=record)
 
 
@@ -111,7 +111,7 @@ def _require_free(out: Path, paths: Sequence[Path], *, resume: bool, overwrite: 
     if resume and overwrite:
         raise PlumeError("--resume keeps what is there, --overwrite does not: give one of them.")
     if out.exists() and not resume and not overwrite:
-        raise PlumeError(f"{out} exists already: go on with it by --resume, replace it by --overwrite, or choose another --out.")
+        raise PlumeError(f"{out} exists already: resume it with --resume, replace it with --overwrite, or choose another --out.")
 
 
 @contextmanager

@@ -78,7 +78,7 @@ def start(
     """A new run into a directory that does not exist yet or is empty. `adapt` is told the way that suits the model; `answer`
     is `text` or `head`, for encoder–decoders, which can do both."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise PlumeError(f"{folder} exists already. Choose another --out, or go on with that run: plume tune --resume {folder}")
+        raise PlumeError(f"{folder} exists already. Choose another --out, or resume it with: plume tune --resume {folder}")
     data = [replace(one, train=_absolute(one.train), dev=_absolute(one.dev)) for one in data]
     prepared = [prepare(one, columns, seed=seed, language=language) for one in data]
     body, tokenizer = read_model(model)
@@ -119,7 +119,7 @@ def resume(folder: Path, *, quiet: bool = False) -> Tuned:
         raise PlumeError(f"{folder} holds no run to resume: there is no {RUN} in it.")
     settings = part_from_json(read_json(folder / RUN, "it should hold the run's settings"))
     if not isinstance(settings, TuneSettings):
-        raise PlumeError(f"{folder} is no tuning run: go on with it by 'plume pretrain --resume {folder}'.")
+        raise PlumeError(f"{folder} is no fine-tuning run. Resume it with: plume pretrain --resume {folder}")
     refuse_other_data(
         folder, _fingerprint(settings), f"The files that {folder} was tuned on have changed: restore them, or start a new run."
     )
@@ -240,6 +240,6 @@ def _opening(settings: TuneSettings, prepared: Sequence[PreparedTask], model: to
     training = settings.training
     return [
         *lines,
-        f"mode {settings.adaptation.mode}{scratch}: {learning:,} parameters learn; "
-        f"{settings.budget}, batch {training.batch}, rate {training.peak:.2g}",
+        f"fine-tuning mode {settings.adaptation.mode}{scratch}: {learning:,} trainable parameters; "
+        f"{settings.budget}, batch size {training.batch}, learning rate {training.peak:.2g}",
     ]

@@ -100,7 +100,7 @@ def test_a_study_is_the_same_after_it_was_written_down(files: Path) -> None:
         ("seeds = 'three'", "a whole number"),
         ("corpus = ['corpus.txt']\nrecipes = [1]", "a list of texts in quotes"),
         ("corpus = 'x", "no readable TOML"),
-        ("[tasks.ner]\ntrain = 'ner.conll'", "to be scored on"),
+        ("[tasks.ner]\ntrain = 'ner.conll'", "the training file and the test file"),
         ("[tasks.ner]\ntrain = 'ner.conll'\ntest = 'none'", "no such file"),
         ("[tune]\nepoch = 3", "no setting of tuning: did you mean epochs"),
     ],
@@ -142,7 +142,7 @@ def test_files_that_are_gone(files: Path) -> None:
     study = made(files)
     (files / "topic.tsv").unlink()
     Path(study.corpus[0]).unlink()
-    with pytest.raises(PlumeError, match="is gone, which the study reads"):
+    with pytest.raises(PlumeError, match="which the study reads, is missing"):
         study.fingerprint()
 
 

@@ -51,9 +51,9 @@ class ContinuedEntrant(DerivedEntrant):
 def continued(name: str, study: Study, parent: Entrant) -> ContinuedEntrant:
     """The parent, going on. Of what the study sets it takes what is of training."""
     if not isinstance(parent.declared, Recipe):
-        raise PlumeError(f"{name}: word vectors cannot go on from a directory; only the pre-training of a network can.")
+        raise PlumeError(f"{name}: the training of word vectors cannot be continued; only the pre-training of a network can.")
     if isinstance(parent, ModelDirectory) and is_tuned(Path(parent.path)):
-        raise PlumeError(f"{name}: {parent.path} was tuned for a task; name the model that it was tuned from.")
+        raise PlumeError(f"{name}: {parent.path} is fine-tuned for a task; name the model that it was fine-tuned from.")
     paths = {one: one.partition("=")[0].strip() for one in study.overrides}
     overrides = tuple(one for one, path in paths.items() if path.startswith(_SETTABLE) and has_path(parent.declared, path))
     declared = changed(parent.declared, overrides=overrides)

@@ -39,12 +39,12 @@ def check_folder(folder: Path, study: Study, *, resume: bool) -> None:
     refuse_within(study, folder)
     if not (folder / STUDY).exists():
         if resume:
-            raise PlumeError(f"{folder} holds no study to go on with: leave --resume out to begin one there.")
+            raise PlumeError(f"{folder} holds no study to resume: leave --resume out to start one there.")
         refuse_foreign(folder)
         return
     _refuse_another(folder, study)
     if not resume:
-        raise PlumeError(f"{folder} holds this study already: go on with it by --resume, or choose another --out.")
+        raise PlumeError(f"{folder} holds this study already: resume it with --resume, or choose another --out.")
     check_files(folder, study)
 
 
@@ -53,7 +53,7 @@ def _refuse_another(folder: Path, study: Study) -> None:
     if differ := [one.name for one in fields(Study) if getattr(there, one.name) != getattr(study, one.name)]:
         raise PlumeError(
             f"{folder} holds another study (other {', '.join(differ)}): "
-            f"choose another --out, or go on with that one: plume compare {folder} --resume"
+            f"choose another --out, or resume that one with: plume compare {folder} --resume"
         )
 
 
@@ -68,7 +68,7 @@ def refuse_foreign(folder: Path) -> None:
 def claim_folder(folder: Path, study: Study, *, slots: int) -> None:
     """From here on it is this study's. What the files hold is written first: a study that is there has all of it."""
     if (folder / STUDY).exists():
-        _refuse_another(folder, study)  # begun by another process while this one looked around
+        _refuse_another(folder, study)  # started by another process meanwhile
     else:
         write_json(folder / _FILES, study.fingerprint())
         write_json(
@@ -78,11 +78,11 @@ def claim_folder(folder: Path, study: Study, *, slots: int) -> None:
 
 
 def check_files(folder: Path, study: Study) -> None:
-    """They must hold what they held when the study was begun."""
+    """They must hold what they held when the study was started."""
     known = read_json(folder / _FILES, "it should say what the study's files held")
     for path, digest in study.fingerprint().items():
         if known.get(path) != digest:
-            raise PlumeError(f"{path} has changed since {folder} was begun: restore it, or begin a new study with another --out.")
+            raise PlumeError(f"{path} has changed since the study in {folder} was started: restore it, or start a new study with another --out.")
 
 
 @contextmanager
