@@ -116,7 +116,9 @@ def refuse_within(study: Study, folder: Path) -> None:
 def _digest(path: Path, *, beside: str | None = None) -> str:
     """Of a file, or of all in a folder; `beside` a part of it that does not count."""
     if not path.exists():
-        raise PlumeError(f"{path}, which the study reads, is missing: restore it (a study and its files must stay where they were at its start).")
+        raise PlumeError(
+            f"{path}, which the study reads, is missing: restore it (a study and its files must stay where they were at its start)."
+        )
     files = sorted(one for one in path.rglob("*") if one.is_file()) if path.is_dir() else [path]
     if beside is not None:
         files = [one for one in files if one.relative_to(path).parts[0] != beside]

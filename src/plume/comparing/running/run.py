@@ -82,7 +82,9 @@ def check_files(folder: Path, study: Study) -> None:
     known = read_json(folder / _FILES, "it should say what the study's files held")
     for path, digest in study.fingerprint().items():
         if known.get(path) != digest:
-            raise PlumeError(f"{path} has changed since the study in {folder} was started: restore it, or start a new study with another --out.")
+            raise PlumeError(
+                f"{path} has changed since the study in {folder} was started: restore it, or start a new study with another --out."
+            )
 
 
 @contextmanager
