@@ -30,6 +30,7 @@ from plume.comparing.results import Origin, Results, Status
 from plume.comparing.running import work
 from plume.comparing.running.engine import State
 from plume.comparing.running.run import read_states
+from plume.comparing.shown import shown
 from plume.comparing.study import Study, make_study, parse_task
 from plume.comparing.study_file import read_study_file, write_study_file
 from plume.core.errors import PlumeError
@@ -175,8 +176,8 @@ def check_results(results: Results, home: Path) -> None:
     assert {one.model for one in results.pretraining} == {"bert", "soup:mine", "continue:mine"}
     assert all(model.parameters for model in results.models) and {one.model for one in results.standings} == set(origins)
     assert results.title == "5 families on corpus.txt"
-    assert f"--init {home}/mine" in results.commands["pretrain-continue-mine-1"]
-    assert f"tune {home}/mine --task" in results.commands["tune-mine-0-kind"]
+    assert f"--init {shown(str(home / 'mine'))}" in results.commands["pretrain-continue-mine-1"]
+    assert f"tune {shown(str(home / 'mine'))} --task" in results.commands["tune-mine-0-kind"]
 
 
 def test_a_derived_model_is_made_of_two_runs_and_a_directory_and_anew_with_either(home: Path, tmp_path: Path, run: Run) -> None:

@@ -174,9 +174,10 @@ def _print_plan(prepared: PreparedStudy, ended: Container[str] = ()) -> None:
             console.print(f"{line.entrant} cannot {f'do {task}' if task else 'be pre-trained'}: {reason}")
     study = prepared.study
     left = "remaining" if ended else "in total"
+    seeds = f"{study.seeds} seeds" if study.seeds > 1 else "one seed"
     several = f", {plan.slots} in parallel" if plan.slots > 1 else ""
     console.print(
-        f"{plan.cells} runs{several}: {len(plan.lines)} models × {study.seeds} seeds, {study.budget} of pre-training each, tasks "
+        f"{plan.cells} runs{several}: {len(plan.lines)} models × {seeds}, {study.budget} of pre-training each, tasks "
         f"{', '.join(task.name for task in study.tasks)}.\n"
         f"About {duration(plan.left(ended))} {left}, {plan.memory / 2**20:,.0f} MB of memory, "
         f"{plan.disk / 2**20:,.0f} MB on disk (not counting word vectors)."

@@ -25,6 +25,7 @@ def run(
     """Export a model to Hugging Face format, or word vectors to word2vec or fastText files."""
     import plume
     from plume.core.errors import PlumeError, suggest
+    from plume.core.files import read_json
     from plume.static.model import is_word_model
     from plume.tuning.declared import is_tuned
 
@@ -37,4 +38,5 @@ def run(
         assert to is not None
         raise PlumeError(f"There is no export format '{to}': {suggest(to, ['hf'])}.")
     plume.export_hf(model, out=out, task=task)
-    print(f"{out}: load it with transformers.AutoModel.from_pretrained('{out}')")
+    (architecture,) = read_json(out / "config.json", "it was just written")["architectures"]
+    print(f"{out}: load it with transformers.{architecture}.from_pretrained('{out}')")

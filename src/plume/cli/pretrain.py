@@ -68,9 +68,8 @@ def run(
         _say_what_next(resume, stopped, quiet=quiet)
         return
     if recipe is None or not corpus or out is None:
-        raise PlumeError(
-            "A recipe, a corpus and an output directory are needed: plume pretrain bert/tiny --corpus corpus.txt --out runs/bert"
-        )
+        missing = [what for what, value in (("a recipe", recipe), ("--corpus", corpus), ("--out", out)) if not value]
+        raise PlumeError(f"{' and '.join(missing)} missing: plume pretrain bert/tiny --corpus corpus.txt --out runs/bert")
     # What was left as it is, is not passed on: word vectors have no use for most of it, and say so where it is given.
     given = {
         "tokenizer": tokenizer, "init": init, "lexicon": lexicon, "accumulate": accumulate if accumulate != 1 else None,
@@ -93,7 +92,7 @@ def _say_what_next(folder: Path, stopped_by: str | None, *, quiet: bool) -> None
 
     from plume.train.card import CARD
 
-    console = Console(stderr=True, quiet=quiet, highlight=False)
+    console = Console(stderr=True, quiet=quiet, highlight=False, soft_wrap=True)  # a command must stay one line
     if stopped_by is None:
         console.print(f"saved to {folder} (model card: {folder / CARD})")
         return

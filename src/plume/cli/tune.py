@@ -130,6 +130,7 @@ def _finish(made: Tuned, *, quiet: bool) -> None:
         raise SystemExit(128 + getattr(signal, stopped, signal.SIGTERM))
     if quiet:
         return
+    print(f"ended {made.ended}" if made.ended == "as planned" else f"ended by {made.ended}", file=sys.stderr)
     print_scores(made.scores, title="best on dev")
     tasks = read_declaration(made.folder).tasks
     which = f" --task {tasks[0].called}" if len(tasks) > 1 else ""

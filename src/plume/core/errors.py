@@ -17,6 +17,6 @@ def suggest(word: str, known: Iterable[str]) -> str:
     'did you mean bert? Known: bert, gpt'
     """
     known = sorted(known)
-    near = difflib.get_close_matches(word, known, n=3, cutoff=0.5)
+    near = difflib.get_close_matches(word, known, n=3, cutoff=0.6)
     listing = f"Known: {', '.join(known)}"
     return f"did you mean {' or '.join(near)}? {listing}" if near else listing

@@ -128,7 +128,7 @@ def _read(handle: BinaryIO, size: int, path: Path) -> bytes:
 def _check_block(data: bytes, *, path: Path, first: bool, line: int) -> None:
     if first:
         if not data:
-            raise PlumeError(f"{path} is empty: a corpus is UTF-8 text, one document a blank-line block, or JSONL with a 'text' field.")
+            raise PlumeError(f"{path} is empty: a corpus is UTF-8 text, documents separated by blank lines, or JSONL with a 'text' field.")
         if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
             raise PlumeError(str(BadBytes(file=path, line=1, column=1, byte=data[0], encoding="UTF-16")))
         if data[:2] == b"\x1f\x8b":

@@ -54,6 +54,8 @@ def export(model: Model, tokenizer: Tokenizer, out: Path) -> None:
 
 def bridge_for(recipe: Recipe, out: Path) -> Bridge:
     """The family's, if this model can be written there."""
+    if recipe.name not in catalog.families():
+        raise PlumeError(f"{recipe.name} is a recipe of your own: transformers has no class for it, so it cannot be exported to it.")
     bridge = catalog.bridge(recipe)
     if bridge is None:
         raise PlumeError(f"{recipe.name} has no counterpart in transformers, so it cannot be exported to it.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path, PurePath
 
+from plume.comparing.results import Origin
 from plume.report.blocks import Section
 from plume.report.lookup import StudyLookup
 from plume.report.markup import Markup, element, joined
@@ -63,16 +64,22 @@ def lede(study: StudyLookup) -> str:
     """One line on what was compared."""
     words, results = study.words, study.results
     controls = len(study.controls())
-    return words(
-        "lede",
-        recipes=words.count("recipes_count", len(study.recipes())),
-        controls=words.count("controls_count", controls) if controls else words("no_controls"),
-        budget=words("budget_time", budget=results.budget) if results.budget_unit == "seconds" else results.budget,
-        corpus=words.few([PurePath(name).name for name in results.corpus]),
-        tasks=words.count("tasks_count", len(results.tasks)),
-        seeds=words.count("seeds_count", len(results.seeds)),
-        machine=_machine(study),
-    )
+    trained = sum(model.origin in (Origin.RECIPE, Origin.CONTINUED) for model in study.recipes())
+    there = len(study.recipes()) - trained
+    told = {
+        "controls": words.count("controls_count", controls) if controls else words("no_controls"),
+        "tasks": words.count("tasks_count", len(results.tasks)),
+        "seeds": words.count("seeds_count", len(results.seeds)),
+        "machine": _machine(study),
+    }
+    if there:
+        told["models"] = words.count("models_count", there)
+    if there and not trained:
+        return words("lede_there", **told)
+    budget = words("budget_time", budget=results.budget) if results.budget_unit == "seconds" else results.budget
+    corpus = words.few([PurePath(name).name for name in results.corpus])
+    recipes = words.count("recipes_count", trained)
+    return words("lede_beside" if there else "lede", recipes=recipes, budget=budget, corpus=corpus, **told)
 
 
 def _machine(study: StudyLookup) -> str:

@@ -100,6 +100,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "over_static": ("Gain over static vectors", "相对静态词向量的提升"),
     "from_to": ("from {low} to {high}", "从 {low} 到 {high}"),
     "latency": ("single example: p50 {p50} ms, p99 {p99} ms", "单条：p50 {p50} 毫秒，p99 {p99} 毫秒"),
+    "tuning_only": ("fine-tuning alone, one seed", "仅微调，单个种子"),
     "pretraining_and_tuning": ("pre-training and fine-tuning, one seed", "预训练加微调，单个种子"),
     "quality_means": (
         "Quality is the mean score over {tasks}, each as a percentage of the metric's maximum. “Significant” means "

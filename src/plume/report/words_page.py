@@ -9,6 +9,17 @@ WORDS: dict[str, tuple[str, str]] = {
         "{seeds}. Machine: {machine}.",
         "{recipes}以同样的预算（{budget}）在 {corpus} 上预训练，{controls}，都用 {seeds}在 {tasks}上微调。机器：{machine}。",
     ),
+    "lede_beside": (
+        "{recipes}, each pre-trained on {corpus} with the same budget ({budget}), {models} used as they are, {controls}, all "
+        "fine-tuned on {tasks} with {seeds}. Machine: {machine}.",
+        "{recipes}以同样的预算（{budget}）在 {corpus} 上预训练，{models}直接使用，{controls}，都用 {seeds}在 {tasks}上微调。机器：{machine}。",
+    ),
+    "lede_there": (
+        "{models}, used as they are, {controls}, all fine-tuned on {tasks} with {seeds}. Machine: {machine}.",
+        "{models}，直接使用，{controls}，都用 {seeds}在 {tasks}上微调。机器：{machine}。",
+    ),
+    "models_count": ("{number} existing models", "{number} 个已有模型"),
+    "models_count_one": ("one existing model", "1 个已有模型"),
     "recipes_count": ("{number} recipes", "{number} 个配方"),
     "recipes_count_one": ("One recipe", "1 个配方"),
     "controls_count": ("and {number} baselines", "另有 {number} 个基线"),

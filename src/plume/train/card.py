@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -83,7 +83,7 @@ def write_card(
         "## Held-out text",
         table(("objective", "value"), [(name, f"{value:.4f}") for name, value in outcome.held_out.items()] + [("unigram entropy", f"{entropy:.4f}")]),
         "## Data",
-        table(("what", "value"), [(name.replace("_", " "), f"{value:,}" if isinstance(value, int) else value) for name, value in data.items()]),
+        table(("what", "value"), [(name.replace("_", " "), _in_words(value)) for name, value in data.items()]),
         "## Noise, as measured on this corpus",
         table(("figure", "measured", "paper", "note"), [
             (f.name, f"{f.measured:.4g}", "" if f.paper is None else f"{f.paper:.4g}", f.note) for f in figures
@@ -93,6 +93,16 @@ def write_card(
         versions(),
     ]  # fmt: skip
     write_text(folder / CARD, "\n\n".join(sections) + "\n")
+
+
+def _in_words(value: Any) -> str:
+    """
+    >>> _in_words({"tokens": 1450, "sentences": 14})
+    '1,450 tokens, 14 sentences'
+    """
+    if isinstance(value, Mapping):
+        return ", ".join(f"{_in_words(number)} {name}" for name, number in value.items())
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def versions() -> str:

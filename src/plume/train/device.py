@@ -14,6 +14,8 @@ import torch
 from plume.core.batch import Batch
 from plume.core.errors import PlumeError
 
+_DEVICES = ("cpu", "cuda", "mps", "xpu")
+
 
 class Precision(enum.StrEnum):
     """Of the matrix products while training."""
@@ -27,6 +29,8 @@ class Precision(enum.StrEnum):
 def choose_device(name: str = "auto") -> torch.device:
     """The one that is named, else the fastest that is there."""
     if name != "auto":
+        if name.partition(":")[0] not in _DEVICES:
+            raise PlumeError(f"The device '{name}' cannot be used here: choose auto, {', '.join(_DEVICES)}.")
         try:
             device = torch.device(name)
             torch.empty(1, device=device)

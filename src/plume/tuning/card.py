@@ -50,7 +50,7 @@ def write_card(
             ("layer_decay, thaw", f"{training.layer_decay}, {training.thaw}"),
             ("adaptation", f"`{describe(settings.adaptation)}`"),
             ("seconds in steps", f"{spent.seconds:,.1f}"),
-            ("ended", _ended(outcome, settings)),
+            ("ended", how_ended(outcome, settings)),
             ("seed", settings.seed),
         ]),
         "## Versions",
@@ -59,7 +59,8 @@ def write_card(
     write_text(folder / CARD, "\n\n".join(sections) + "\n")
 
 
-def _ended(outcome: Outcome, settings: TuneSettings) -> str:
+def how_ended(outcome: Outcome, settings: TuneSettings) -> str:
+    """Whether the budget was used up, in words."""
     if outcome.stopped_by:
         return f"early, by {outcome.stopped_by}"
     done = settings.budget.progress(outcome.position.spent) >= 1

@@ -29,7 +29,7 @@ from plume.tuning.adapting.body import Body
 from plume.tuning.adapting.network import TaskModel
 from plume.tuning.best import BEST, BEST_SCORE, Best
 from plume.tuning.bodies import as_tuned, read_model
-from plume.tuning.card import write_card
+from plume.tuning.card import how_ended, write_card
 from plume.tuning.declared import Declared, save_declaration
 from plume.tuning.preparing import PreparedTask, prepare
 from plume.tuning.rows.questions import QuestionReader, Questions
@@ -57,6 +57,7 @@ class Tuned:
     folder: Path
     outcome: Outcome
     scores: dict[str, float]  # of the best model, on dev
+    ended: str  # in words: as planned, or why early
 
 
 def start(
@@ -181,7 +182,7 @@ def run_prepared(
             lost=[notes for _, notes in asked], model=model,
         )  # fmt: skip
     processes.wait()
-    return Tuned(folder=folder, outcome=outcome, scores=scores["scores"])
+    return Tuned(folder=folder, outcome=outcome, scores=scores["scores"], ended=how_ended(outcome, settings))
 
 
 def _ready(settings: TuneSettings, prepared: Sequence[PreparedTask]) -> Ready:

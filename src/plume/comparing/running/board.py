@@ -96,7 +96,8 @@ class Board:
 
 
 def _named(cell: Cell) -> str:
-    return f"{_DOING[cell.kind]} {cell.entrant}{f' on {cell.task}' if cell.task else ''}, seed {cell.seed}"
+    which = f"round {cell.seed + 1}" if cell.kind is CellKind.SPEED else f"seed {cell.seed}"
+    return f"{_DOING[cell.kind]} {cell.entrant}{f' on {cell.task}' if cell.task else ''}, {which}"
 
 
 def _said(cell: Cell, state: dict[str, Any], metrics: dict[str, str]) -> str:

@@ -47,7 +47,8 @@ def _origin(study: StudyLookup, model: ModelRecord) -> str:
     """Of what was not pre-trained here from nothing: where it comes from."""
     if model.origin is Origin.RECIPE:
         return ""
-    return study.words("with_note", name=study.words.of(model.origin), note=model.source)
+    origin = study.words("with_note", name=study.words.of(model.origin), note=model.source)
+    return study.words("clause_stop").lstrip() + origin if model.title else origin
 
 
 def paper_link(paper: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from plume.comparing.results import Control, Recommendation, Standing, Status
+from plume.comparing.results import Control, ModelRecord, Origin, Recommendation, Standing, Status
 from plume.report.blocks import Block, Fact, Facts, Paragraph, Section
 from plume.report.formats import count, duration, milliseconds, points, rate, signed, size
 from plume.report.lookup import StudyLookup
@@ -89,7 +89,7 @@ def _facts(study: StudyLookup, standing: Standing) -> tuple[Fact, ...]:
         *(_over_controls(study, standing) if record.control is None else ()),
         Fact(name=words("predictions_per_second"), value=rate(standing.per_second), note=latency),
         Fact(name=words("disk"), value=size(standing.disk), note=words("parameters_count", number=count(record.parameters))),
-        Fact(name=words("time_to_make"), value=duration(standing.seconds), note=words("pretraining_and_tuning")),
+        Fact(name=words("time_to_make"), value=duration(standing.seconds), note=words(_made_by(record))),
     )
 
 
@@ -136,3 +136,9 @@ def _gaps(study: StudyLookup) -> list[str]:
     elif missing:
         notes.append(words("incomplete_caution", models=words.list(missing)))
     return notes
+
+
+def _made_by(record: ModelRecord) -> str:
+    """What the time to make a model is made of: one that was there already was only fine-tuned."""
+    there = record.origin in (Origin.DIRECTORY, Origin.HUGGING_FACE)
+    return "tuning_only" if there else "pretraining_and_tuning"
