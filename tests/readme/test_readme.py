@@ -105,7 +105,15 @@ def typed(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, Any]
 
 def test_commands(typed: tuple[str, dict[str, Any]]) -> None:
     out, _ = typed
-    said = ("unigram entropy", "albert", "巴黎", "perplexity", "AutoModel", "Grace works for Blue Airlines in Paris.", "小明在北京大学读书")
+    said = (
+        "unigram entropy",
+        "albert",
+        "巴黎",
+        "perplexity",
+        "from_pretrained",
+        "Grace works for Blue Airlines in Paris.",
+        "小明在北京大学读书",
+    )
     for word in said:
         assert word in out, f"{word} was not printed"
 

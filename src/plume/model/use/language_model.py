@@ -55,6 +55,9 @@ class LanguageModel:
         self.model, self.tokenizer = model.eval(), tokenizer
         self.device = next(model.parameters()).device
 
+    def __repr__(self) -> str:
+        return f"LanguageModel({self.recipe.name}/{self.recipe.size}, {sum(one.numel() for one in self.model.parameters()):,} parameters)"
+
     @classmethod
     def load(cls, folder: str | Path, *, device: str = "cpu") -> LanguageModel:
         """From a model directory."""
