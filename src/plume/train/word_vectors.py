@@ -188,8 +188,8 @@ class _Run:
                     self._save(standing)
             if standing.spent != saved:
                 self._save(standing)
-        if self.measured is None:  # resumed with nothing left to do
-            self._measure(standing, progress, log)
+        if self.measured is None:  # resumed with nothing left to do: the log has this measurement already
+            self.measured = self.trainer.loss(self.held_out)
             self._publish()
         return standing, caught[0] if caught else None
 

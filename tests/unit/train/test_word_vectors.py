@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from pathlib import Path
 from types import SimpleNamespace
@@ -81,6 +82,15 @@ def test_one_thread_and_a_seed_give_the_same_bits(family: str, runs: dict[str, P
     assert all(np.array_equal(first[name], again[name]) for name in first)
     plume.pretrain(tiny(family), corpus=corpus, out=tmp_path / "other", threads=1, seed=4, quiet=True)
     assert not np.array_equal(first["word"], read_arrays(tmp_path / "other" / "model.safetensors")["word"])
+
+
+def test_a_run_that_is_done_and_resumed_stays_as_it_was(runs: dict[str, Path], tmp_path: Path) -> None:
+    """As one does that was killed between its last checkpoint and whoever waited for it: nothing is measured twice in its log."""
+    folder = shutil.copytree(runs["word2vec"], tmp_path / "run")
+    before = (folder / "train" / "metrics.jsonl").read_bytes()
+    again = word_vectors.resume(folder, read_settings(folder), quiet=True)  # type: ignore[arg-type]
+    assert again.stopped_by is None and not np.isnan(again.measured.loss)
+    assert (folder / "train" / "metrics.jsonl").read_bytes() == before
 
 
 @pytest.mark.parametrize("family", FAMILIES)
