@@ -76,7 +76,9 @@ _COMMAND = """
 import os, signal, sys
 if {new_group}:
     os.setsid()
-signal.signal(signal.SIGTERM, signal.SIG_DFL)  # which the server does not hear
+from plume.comparing.forks import hear_signals
+hear_signals()
+signal.signal(signal.SIGINT, signal.default_int_handler)  # as Python begins
 os.environ["PLUME_CACHE"] = {cache!r}
 os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 os.dup2(os.open({errors!r}, os.O_WRONLY | os.O_CREAT, 0o600), 2)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import multiprocessing
+import signal
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from multiprocessing import forkserver
+from multiprocessing import forkserver, resource_tracker
 from multiprocessing.context import ForkServerContext
 from typing import Any
 
 # What cells would else import each for itself, seconds every time.
 _IMPORTS = [
-    "plume.comparing.server_signals",
     "plume.comparing.running.work",
     "torch._dynamo",
     "scipy.stats",
@@ -22,15 +22,33 @@ _IMPORTS = [
     "seqeval.metrics",
 ]
 
+_HELD_BACK = (signal.SIGINT, signal.SIGTERM)
+
 _starting = threading.Lock()
 
 
 def fork_server() -> ForkServerContext:
-    """The server begins its imports at once, beside whatever this process does next."""
+    """The server begins its imports at once, beside whatever this process does next.
+
+    A signal to all processes at once, as a terminal or a scheduler sends it, must not take the server from the runs, nor hit a fork before it
+    knows what to do: both are born with signals held back, and a fork lets them in by `hear_signals`.
+    """
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(_IMPORTS)
-    forkserver.ensure_running()
+    resource_tracker.ensure_running()  # which would let the signals in again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _HELD_BACK)
+    try:
+        forkserver.ensure_running()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return context
+
+
+def hear_signals() -> None:
+    """Called in a fork, when it is ready to be ended; what came before counts."""
+    for number in _HELD_BACK:
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _HELD_BACK)
 
 
 @contextmanager

@@ -23,7 +23,7 @@ import torch
 from plume.comparing.cells import CellKind
 from plume.comparing.entrants.entrant import Entrant
 from plume.comparing.entrants.few_steps import PAIRS, SAMPLE
-from plume.comparing.forks import fork_server, hidden_main
+from plume.comparing.forks import fork_server, hear_signals, hidden_main
 from plume.comparing.measuring.sizes import parameters, peak_memory
 from plume.comparing.rows.scored import scored_examples
 from plume.comparing.study import Study
@@ -99,7 +99,7 @@ def rehearse_all(study: Study, entrants: Sequence[Entrant], looks: Sequence[Look
 def _apart(study: Study, entrant: Entrant, looks: Sequence[Look], scratch: Path) -> Rehearsal:
     """An entrant that cannot be rehearsed, for whatever reason, does not stop the others."""
     try:
-        with ProcessPoolExecutor(1, mp_context=fork_server()) as pool:
+        with ProcessPoolExecutor(1, mp_context=fork_server(), initializer=hear_signals) as pool:
             with hidden_main():  # the process starts with what is submitted
                 made = pool.submit(rehearse, study, entrant, looks, scratch)
             return made.result()

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from plume.comparing.cells import Cell
-from plume.comparing.forks import fork_server, hidden_main
+from plume.comparing.forks import fork_server, hear_signals, hidden_main
 
 State = dict[str, Any] | None
 
@@ -76,8 +76,9 @@ class Local:
 def _child(alive: Connection, folder: Path, cell: Cell) -> None:
     from plume.comparing.running.work import run_cell
 
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the server, whose fork this is, does not hear it
     os.setpgrp()  # Ctrl-C is for the study, which tells its cells: a second signal would end a run without saving it
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # drops one that came before
+    hear_signals()
     threading.Thread(target=_end_with_parent, args=(alive,), daemon=True).start()
     run_cell(folder, cell)
 
