@@ -52,6 +52,7 @@ from plume.model.memory import Memory
 from plume.model.optimizers.adafactor import Adafactor
 from plume.model.optimizers.adamw import AdamW
 from plume.model.optimizers.lamb import LAMB
+from plume.model.optimizers.muon import Muon
 from plume.model.optimizers.optimizer import Optimizer
 from plume.model.recipe import Recipe, Training
 from plume.model.schedule import (
@@ -65,6 +66,7 @@ from plume.model.schedule import (
     Schedule,
     SlantedTriangular,
 )
+from plume.model.warm_start import WarmStart
 from plume.nn.activation import Activation
 from plume.nn.attention import Sight
 from plume.nn.between import Between, BetweenModule
@@ -151,7 +153,8 @@ from plume.text.words import Words
 __all__ = [  # noqa: RUF022 - by what they are
     # the record, recipes and how they are trained
     "Order", "PlumeError", "Part", "replace", "Recipe", "Training", "Schedule", "Constant", "Linear", "Cosine", "CosineRestarts",
-    "Polynomial", "InverseSquareRoot", "HeldInverseSquareRoot", "SlantedTriangular", "Optimizer", "AdamW", "LAMB", "Adafactor",
+    "Polynomial", "InverseSquareRoot", "HeldInverseSquareRoot", "SlantedTriangular", "Optimizer", "AdamW", "LAMB", "Adafactor", "Muon",
+    "WarmStart",
     "StaticRecipe", "Word2Vec", "FastText", "GloVe", "Architecture", "StaticLoss", "Phrases",
     # text: how it is cut and framed
     "Format", "TokenizerSpec", "WordPiece", "BPE", "ByteLevelBPE", "Unigram", "WordLevel", "Words",

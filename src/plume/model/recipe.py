@@ -21,6 +21,7 @@ from plume.model.memory import Memory
 from plume.model.optimizers.adamw import AdamW
 from plume.model.optimizers.optimizer import Optimizer
 from plume.model.schedule import Linear, Schedule
+from plume.model.warm_start import WarmStart
 from plume.nn.embedding import Embedding
 from plume.nn.network import Network
 from plume.nn.positions.scheme import PositionScheme
@@ -109,6 +110,7 @@ class Recipe(Part):
     sharing: Sharing = Sharing.NONE
     pooler: bool = False
     assembly: Assembly = OneNetwork()
+    warm_start: WarmStart | None = None  # of token vectors, by word2vec on the same tokens; None: at random
     memory: Memory | None = None  # hidden states of the text before, kept from batch to batch
     classifier: SentenceClassification = SentenceClassification()  # what a task puts on top to label a text
 
@@ -180,7 +182,7 @@ class Recipe(Part):
         yield from self.positions.problems(self, "positions")
         for kind in self.kinds:
             yield from kind.problems(self)
-        for name in ("assembly", "network", "memory", "embedding", "format", "tokenizer", "training", "classifier"):
+        for name in ("assembly", "network", "memory", "embedding", "format", "tokenizer", "training", "warm_start", "classifier"):
             part = getattr(self, name)
             yield from () if part is None else part.problems(self, name)
         if len({one.name for one in self.carries}) < len(self.carries):

@@ -17,9 +17,10 @@ from collections.abc import Callable
 from typing import Any
 
 from plume.core.part import replace
-from plume.model.optimizers.adamw import AdamW
+from plume.model.optimizers.muon import Muon
 from plume.model.recipe import Recipe, Training
 from plume.model.schedule import Linear
+from plume.model.warm_start import WarmStart
 from plume.nn.positions.learned import Learned
 from plume.nn.stack import Transformer
 
@@ -74,9 +75,9 @@ def with_small_recurrent(
     return {recipe.size: recipe for recipe in (*made, base, *further)}
 
 
-def _by_adamw(training: Training) -> Training:
-    """The rates above are AdamW's, whatever the published sizes were trained by; Adafactor clips steps, AdamW's gradients are clipped."""
-    return training if isinstance(training.optimizer, AdamW) else replace(training, optimizer=AdamW(), clip=1.0)
+def _small_training(training: Training) -> Training:
+    """The rates above are AdamW's and Muon's, whatever the published sizes were trained by; Adafactor clips steps, these have gradients clipped."""
+    return replace(training, optimizer=Muon(), clip=training.clip or 1.0)
 
 
 def _shrunk(base: Recipe, size: str) -> Recipe:
@@ -101,5 +102,6 @@ def _shrunk(base: Recipe, size: str) -> Recipe:
             attention_dropout=0.0,
             initial_range=spread,
         ),
-        training=replace(_by_adamw(base.training), length=128, batch=32, peak=peak, schedule=Linear(warmup=0.1)),
+        warm_start=WarmStart(),
+        training=replace(_small_training(base.training), length=128, batch=32, peak=peak, schedule=Linear(warmup=0.1)),
     )

@@ -20,6 +20,7 @@ from plume.train.measure import PaperFigure
 from plume.train.metrics import read_metrics
 from plume.train.progress import duration
 from plume.train.settings import Settings
+from plume.train.warm import WarmStartRecord
 
 CARD = "card.md"
 _BARS = "▁▂▃▄▅▆▇█"
@@ -61,6 +62,7 @@ def write_card(
     entropy: float,
     trivial: dict[str, float],
     parameters: int,
+    warm: WarmStartRecord | None = None,
 ) -> None:
     """card.md in a run's folder: what was trained on what, what it measured on held-out text, and what differs from the family's base."""
     recipe, spent = settings.recipe, outcome.position.spent
@@ -71,6 +73,7 @@ def write_card(
         "## Training",
         table(("what", "value"), [
             ("budget", settings.budget),
+            *([] if warm is None else [("warm start, charged to the budget", warm)]),
             ("steps", f"{spent.steps:,}"),
             ("tokens seen", f"{spent.tokens:,} ({spent.tokens / max(data['tokens'], 1):.1f} times the corpus)"),
             ("FLOPs (matrix products)", f"{spent.flops:.3g}"),

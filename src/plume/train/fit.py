@@ -59,6 +59,7 @@ def fit(
     trivial: Mapping[str, float] = {},
     publish: bool = True,
     some_unused: bool = False,
+    spent: Spent = Spent(),
     fresh: bool = True,
     quiet: bool = False,
 ) -> Outcome:
@@ -66,7 +67,8 @@ def fit(
 
     `write` writes, once, what makes the folder a model beside its weights. `measure` takes the held-out figures. With `publish` the
     weights of each checkpoint are the run's, from the first on; without it the caller publishes those it likes best. `entropy` and
-    `trivial` are what the losses are held against, where there is something. `some_unused`: a batch may leave out some parameters.
+    `trivial` are what the losses are held against, where there is something. `some_unused`: a batch may leave out some parameters. `spent` is what a
+    run without a checkpoint has used already.
     """
     quiet = quiet or not processes.first
     for part in model.modules():
@@ -83,7 +85,7 @@ def fit(
             shutil.rmtree(unfinished, ignore_errors=True)
     processes.wait()
     found = [] if fresh else checkpoints(folder)
-    position = load_checkpoint(found[-1], model, optimizer) if found else Position(cursors=mixture.start())
+    position = load_checkpoint(found[-1], model, optimizer) if found else Position(spent=spent, cursors=mixture.start())
     if publish and not found:
         save_checkpoint(folder, model, optimizer, position, write=processes.first)
     log = MetricsLog(folder, resumed_at=position.spent.steps, tensorboard=settings.tensorboard) if processes.first else None

@@ -175,7 +175,7 @@ class Loop:
         counted = [self.model.counts(batch) for batch in batches]
         names = list(counted[0])
         local = [float(sum(count[name] for count in counted)) for name in names]
-        tokens = sum(_tokens(batch) for batch in batches)
+        tokens = sum(batch_tokens(batch) for batch in batches)
         flops = float(sum(self.model.flops(batch) for batch in batches))
         clock = spent.seconds if self.processes.first else 0.0
         *counts, tokens_all, flops_all, clock, told = self.processes.sum([*local, tokens, flops, clock, float(bool(caught))])
@@ -226,10 +226,10 @@ class Loop:
         return measured
 
 
-def _tokens(batch: Batch) -> int:
+def batch_tokens(batch: Batch) -> int:
     """All that the network reads: the source and what the decoder is shown count alike."""
     own = int(batch.tokens.size if batch.length is None else batch.length.sum())
-    return own if batch.source is None else own + _tokens(batch.source)
+    return own if batch.source is None else own + batch_tokens(batch.source)
 
 
 def passed(before: float, after: float, marks: int) -> bool:

@@ -12,6 +12,7 @@ from plume.model.recipe import Training
 from plume.model.trainable import kept_parameters
 
 # Blocks of a Transformer and layers of a recurrent network are numbered in their names (CoVe's by direction first).
+_BLOCK = re.compile(r"(?:^|\.)blocks\.\d+\.(?:.*\.)?weight$")
 _LAYER = re.compile(r"(?:^|\.)(?:blocks|layers|onward|back)\.(\d+)\.")
 _TOP = ("heads.", "pooler.", "decoders.", "decoder.ask", "decoder.combine", "network.", "mixes.", "pooling.")
 _BODY = "body."  # before the names of a model that carries a task's head
@@ -23,22 +24,23 @@ def decayed(name: str, parameter: nn.Parameter) -> bool:
 
 
 def make_optimizer(model: nn.Module, training: Training) -> torch.optim.Optimizer:
-    """Two groups, or two for each layer where layers are to learn differently."""
+    """A group for the matrices of the blocks, one for other matrices, one for the rest; each of them by layer where layers are to learn differently."""
     named = [(name.removeprefix(_BODY), parameter) for name, parameter in kept_parameters(model).items() if parameter.requires_grad]
     depth = max((number + 1 for name, _ in named if (number := _numbered(name)) is not None), default=0)
     layered = training.layer_decay < 1 or training.thaw > 0
-    groups: dict[tuple[int, bool], Group] = {}
+    groups: dict[tuple[int, bool, bool], Group] = {}
     for name, parameter in named:
         below = layers_below_the_top(name, depth) if layered else 0
         decays = decayed(name, parameter)
         fresh: Group = {
             "params": [],
             "matrices": decays,
+            "blocks": decays and _BLOCK.search(name) is not None,
             "weight_decay": training.decay if decays else 0.0,
             "scale": training.layer_decay**below,
             "from": training.thaw * below / (depth + 1) if layered else 0.0,
         }
-        groups.setdefault((below, not decays), fresh)["params"].append(parameter)
+        groups.setdefault((below, not decays, not fresh["blocks"]), fresh)["params"].append(parameter)
     betas = (training.beta1, training.beta2)
     ordered = [groups[key] for key in sorted(groups)]
     return training.optimizer.build(ordered, rate=training.peak, betas=betas, epsilon=training.epsilon)

@@ -20,6 +20,7 @@ from plume.model.networks.model import Model
 from plume.model.recipe import Recipe
 from plume.objectives._objective import Answers
 from plume.recipes import _catalog as catalog
+from plume.text.tokenizer import Tokenizer
 from plume.train.budget import Budget, Spent
 from plume.train.card import write_card
 from plume.train.checkpoint import checkpoints
@@ -32,6 +33,7 @@ from plume.train.loop import Outcome, TrainingPlan
 from plume.train.measure import measure_noise
 from plume.train.settings import Settings
 from plume.train.stores import no_sentences_warning, run_tokenizer, shared_stores
+from plume.train.warm import WarmStartRecord, read_record, warm_start, write_record
 
 OUTCOME = Path("train") / "outcome.json"  # the figures of the card, for programs
 _HELD_OUT_SEED = 20181011  # the masks of held-out rows never change, whatever the run's seed
@@ -92,8 +94,12 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
         advice = f"The text at {text} is not what {folder} was trained on: restore it, or start a new run with --init {folder}"
         refuse_other_data(folder, fingerprint, advice)
 
+    warm = _start_warm(model, settings, stores, tokenizer, mixture, processes) if not checkpoints(folder) else read_record(folder)
+
     def write() -> None:
         save_recipe(folder, recipe)
+        if warm is not None:
+            write_record(folder, warm)
         tokenizer.save(folder / TOKENIZER)
         save_languages(folder, model.languages)
         save_units(folder, entries)
@@ -107,8 +113,8 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
     trivial = trivial_losses(recipe, entropy)
     outcome = fit(
         model, mixture, plan=plan_of(recipe), settings=settings, folder=folder, processes=processes, fingerprint=fingerprint, write=write,
-        measure=measure, opening=[_opening(settings, model, stores), *dict.fromkeys(filter(None, warnings))], entropy=entropy,
-        trivial=trivial, some_unused=some_unused(recipe), fresh=fresh, quiet=quiet,
+        measure=measure, opening=[_opening(settings, model, stores), *dict.fromkeys(filter(None, (warm and f"warm start: {warm}", *warnings)))],
+        entropy=entropy, trivial=trivial, some_unused=some_unused(recipe), spent=Spent() if warm is None else warm.spent, fresh=fresh, quiet=quiet,
     )  # fmt: skip
     if not outcome.held_out:  # stopped before the first mark, or resumed with nothing left to do
         outcome = replace(outcome, held_out=measure(outcome.position.spent))
@@ -116,6 +122,20 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
         _report(folder, settings, model=model, outcome=outcome, stores=stores, mixture=mixture)
     processes.wait()
     return Finished(folder=folder, outcome=outcome, entropy=entropy, trivial=trivial)
+
+
+def _start_warm(
+    model: Model, settings: Settings, stores: Stores, tokenizer: Tokenizer, mixture: Mixture[Reader], processes: Processes
+) -> WarmStartRecord | None:
+    """Unless the recipe leaves it out, or the weights are another model's."""
+    part = settings.recipe.warm_start
+    if part is None or settings.initial is not None:
+        return None
+    batch = next(mixture.steps(mixture.start(), step=0, active=[0], workers=0)).batches[0]
+    with Console(stderr=True, quiet=not processes.first).status("warm start: word2vec on the same tokens …"):
+        return warm_start(
+            model, part, store=stores.train, tokenizer=tokenizer, budget=settings.budget, seed=settings.seed, batch=batch, processes=processes
+        )
 
 
 def _report(folder: Path, settings: Settings, *, model: Model, outcome: Outcome, stores: Stores, mixture: Mixture[Reader]) -> None:
@@ -128,7 +148,7 @@ def _report(folder: Path, settings: Settings, *, model: Model, outcome: Outcome,
         folder, settings=settings, parent=catalog.parent(recipe), outcome=outcome,
         data=stores.info | {"tokens": len(stores.train.tokens), "held_out_tokens": len(stores.held_out.tokens)},
         figures=[figure for pair in zip(recipe.kinds, mixture.readers, strict=True) for figure in measure_noise(*pair)],
-        entropy=entropy, trivial=trivial, parameters=sum(p.numel() for p in model.parameters()),
+        entropy=entropy, trivial=trivial, parameters=sum(p.numel() for p in model.parameters()), warm=read_record(folder),
     )  # fmt: skip
 
 

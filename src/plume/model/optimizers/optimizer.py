@@ -11,7 +11,8 @@ from torch import Tensor
 
 from plume.core.part import Part
 
-# Parameters that are treated alike: their decay, their rate beside the others', and whether they are matrices (no biases, no norms).
+# Parameters that are treated alike: their decay, their rate beside the others', whether they are matrices (no biases, no norms), and
+# whether they are matrices of a Transformer's blocks.
 Group = dict[str, Any]
 
 
