@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from plume.comparing.recommend import recommend, standings
+from plume.comparing.recommending.recommend import recommend
+from plume.comparing.recommending.standings import standings
 from plume.comparing.results import (
     Control,
     ModelRecord,
