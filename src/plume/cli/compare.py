@@ -192,8 +192,9 @@ def _print_plan(prepared: PreparedStudy, ended: Container[str] = ()) -> None:
 
 def _runs(prepared: PreparedStudy) -> str:
     """How many, and what they do: a model is pre-trained once a seed, and tuned once a seed and task."""
-    kinds = [cell.kind for cell in prepared.cells if cell.key in prepared.plan.seconds]
-    words = {"pretrain": "pre-training", "derive": "preparing models", "tune": "fine-tuning", "probe": "probing", "speed": "timing"}
+    cells = [cell for cell in prepared.cells if cell.key in prepared.plan.seconds]
+    kinds = ["derive" if cell.kind.makes and cell.line is not None and cell.line.from_scratch else cell.kind.value for cell in cells]
+    words = {"pretrain": "pre-training", "derive": "preparation", "tune": "fine-tuning", "probe": "probing", "speed": "timing"}
     parts = [f"{kinds.count(kind)} of {word}" for kind, word in words.items() if kind in kinds]
     return f"{prepared.plan.cells} runs ({', '.join(parts)})"
 

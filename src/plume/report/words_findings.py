@@ -33,9 +33,9 @@ WORDS: dict[str, tuple[str, str]] = {
         "{others} 与它没有显著差异，但也没有明显更快或更小。",
     ),
     "ship_cheaper": (
-        "Ship {model}: its quality over {tasks}, {quality}, is at most {margin} points below the highest ({best}, {best_quality}) with a "
+        "Ship {model}: its quality over {tasks}, {quality}, is at most {margin} below the highest ({best}, {best_quality}) with a "
         "probability of {within}, and it costs less: {rate} predictions per second against {best_rate}, {disk} on disk against {best_disk}.",
-        "推荐使用 {model}：它在 {tasks}上的质量为 {quality}，比最高的 {best}（{best_quality}）低不超过 {margin} 分的概率为 {within}，"
+        "推荐使用 {model}：它在 {tasks}上的质量为 {quality}，比最高的 {best}（{best_quality}）低不超过{margin}的概率为 {within}，"
         "而且更省：每秒预测 {rate} 条（后者 {best_rate} 条），占磁盘 {disk}（后者 {best_disk}）。",
     ),
     "ship_meanwhile": (
@@ -43,9 +43,9 @@ WORDS: dict[str, tuple[str, str]] = {
         "在此之前，{model} 是最稳妥的选择：它在 {tasks}上的质量为 {quality}，每秒预测 {rate} 条，占磁盘 {disk}。",
     ),
     "undecided": (
-        "The data cannot decide yet: with a probability of {risk} another model is better than {model} by more than {margin} points. "
+        "The data cannot decide yet: with a probability of {risk} another model is better than {model} by more than {margin}. "
         "Candidates, with their probability of being the best: {contenders}.",
-        "数据尚不足以决定：有 {risk} 的概率，另有模型比 {model} 高出 {margin} 分以上。候选模型及其为最优的概率：{contenders}。",
+        "数据尚不足以决定：有 {risk} 的概率，另有模型比 {model} 高出{margin}以上。候选模型及其为最优的概率：{contenders}。",
     ),
     "contender": ("{model} ({chance})", "{model}（{chance}）"),
     "settled_by_either": (
@@ -80,11 +80,16 @@ WORDS: dict[str, tuple[str, str]] = {
         "这次研究无法区分任何模型：所有模型（{models}）在 {tasks}上的质量相同，均为 {quality}，因此不作推荐。"
         "增加预算或训练样本，或者换用其他任务，也许能看出差别。",
     ),
-    "risk_note": ("another is better by more than {margin}: {risk}", "另有模型高出 {margin} 分以上：{risk}"),
+    "one_point": ("one point", " 1 分"),
+    "margin_points": ("{number} points", " {number} 分"),
+    "risk_note": (
+        "Another model is better than {model} by more than {margin} with a probability of {risk}.",
+        "另有模型比 {model} 高出{margin}以上的概率为 {risk}。",
+    ),
     "chances_caption": (
         "Probability of being the best model, from the paired bootstrap and the variance between seeds. A faster or smaller model is "
-        "recommended instead of the best only if it loses more than {margin} points with a probability under 10%.",
-        "成为最优模型的概率，由配对自助法和种子间方差得出。更快或更小的模型，只有在低于最优者 {margin} 分以上的概率不到 10% 时，才会取而代之。",
+        "recommended instead of the best only if it loses more than {margin} with a probability under 10%.",
+        "成为最优模型的概率，由配对自助法和种子间方差得出。更快或更小的模型，只有在低于最优者{margin}以上的概率不到 10% 时，才会取而代之。",
     ),
     "others_count": ("{number} others", "另外 {number} 个"),
     "with_interval": ("{value} (95% CI {low} to {high})", "{value}（95% 置信区间 {low} 至 {high}）"),
@@ -152,9 +157,9 @@ WORDS: dict[str, tuple[str, str]] = {
         "质量是 {tasks}得分的平均值，各得分以占该指标满分的百分比计。“显著”指在 5% 水平上显著（配对自助法，并计入种子间方差）。",
     ),
     "unproven_caution": (
-        "The following models are faster or smaller, and not significantly below {best}, but may lose more than {margin} points (or are "
+        "The following models are faster or smaller, and not significantly below {best}, but may lose more than {margin} (or are "
         "no better than a baseline that costs no more), so their speed is not considered: {models}.",
-        "下列模型更快或更小，与 {best} 也没有显著差异，但可能低 {margin} 分以上（或不优于成本不更高的基线），因此不考虑其速度：{models}。",
+        "下列模型更快或更小，与 {best} 也没有显著差异，但可能低{margin}以上（或不优于成本不更高的基线），因此不考虑其速度：{models}。",
     ),
     "one_seed_caution": (
         "With one seed, the variance between runs was not measured: confidence intervals do not include it, "

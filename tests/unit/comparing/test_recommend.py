@@ -284,7 +284,7 @@ def test_what_is_settled_by_seeds_and_what_by_rows() -> None:
 
     by_seeds = wanted("first", ["second"], table(0.0, 0.06), 0.01)
     assert by_seeds.seeds is not None and 3 < by_seeds.seeds < 12 and by_seeds.rows is None
-    # A twentieth of the lead is noise of rows: 0.84 standard errors, squared, times as many rows.
+    # One in five lies beyond 0.84 standard errors, whose square falls as rows are added.
     by_rows = wanted("first", ["second"], table(0.04, 1e-6), 0.01)
     assert by_rows.seeds is None and by_rows.rows == pytest.approx(0.8416**2 * 2 * 0.04**2 / 0.02**2, rel=0.15)
 

@@ -123,7 +123,7 @@ def _longer(
     here = {one.name for one in models if one.control is None and one.origin is Origin.RECIPE}
     scratch = controls.get(Control.SCRATCH)
     trained = [offers[name] for name in offers if name in here]
-    if model in here or not trained or scratch not in offers or scratch == model:
+    if model in here or not trained or scratch is None or scratch not in offers or scratch == model:
         return None
     return catch_up(highest(trained).model, model, scratch, pretraining, draws)
 

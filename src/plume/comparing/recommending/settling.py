@@ -63,19 +63,18 @@ def catch_up(model: str, target: str, scratch: str, runs: Sequence[PretrainRecor
     nat below the loss that needs no context brings as much quality as it has brought against the network without pre-training.
     """
     own = [run for run in runs if run.model == model and run.status is Status.DONE and run.trivial and len(run.curve) > _FEWEST]
-    rates = [rate for run in own if (rate := _nats_per_share(run)) is not None]
-    if not rates:
+    growths = [growth for run in own if (growth := _growth(run)) is not None]
+    if not growths:
         return None
     gap, gained = draws.of(target) - draws.of(model), draws.of(model) - draws.of(scratch)
     shares = np.divide(gap, gained, out=np.full_like(gap, np.inf), where=gained > 0)  # of what it has gained so far, once more
-    rate = np.resize(rates, len(shares))
-    low, middle, high = np.percentile(np.exp(np.clip(shares * rate, 0.0, 50.0)), [10, 50, 90])
+    low, middle, high = np.percentile(np.exp(np.clip(shares * np.resize(growths, len(shares)), 0.0, 50.0)), [10, 50, 90])
     if middle > _LONGEST:
         return None
     return CatchUp(model=model, target=target, low=float(low), middle=float(middle), high=float(high) if high <= _LONGEST else None)
 
 
-def _nats_per_share(run: PretrainRecord) -> float | None:
+def _growth(run: PretrainRecord) -> float | None:
     """By how much the logarithm of the tokens must grow for the loss to fall once more by what it has fallen below the loss that needs no context.
     None: it is not below, or has stopped falling."""
     late = [point for point in run.curve if point.tokens >= run.curve[-1].tokens / 2]

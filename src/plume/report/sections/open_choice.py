@@ -14,11 +14,18 @@ _MOST = 100  # times, or seeds: more are as good as none
 _SHOWN = 0.005  # the probability below which a bar is nothing to look at
 
 
+def margin_text(study: StudyLookup, chosen: Recommendation) -> str:
+    """The margin in words: one point, 2.5 points."""
+    return study.words("one_point") if chosen.margin == 1 else study.words("margin_points", number=f"{chosen.margin:g}")
+
+
 def not_decided(study: StudyLookup, chosen: Recommendation) -> str:
     """The candidates, and what would decide between them."""
     words = study.words
     listed = [words("contender", model=name, chance=chance(chosen.chances.get(name))) for name in chosen.contenders]
-    open_ = words("undecided", risk=chance(chosen.risk), model=chosen.model, margin=f"{chosen.margin:g}", contenders=words.list(listed))
+    open_ = words(
+        "undecided", risk=chance(chosen.risk), model=chosen.model, margin=margin_text(study, chosen), contenders=words.list(listed)
+    )
     return words.sentences(open_, _settled_by(study, chosen))
 
 
@@ -52,4 +59,6 @@ def chances_figure(study: StudyLookup, chosen: Recommendation) -> Figure:
     ]
     about = "; ".join(f"{bar.label} {bar.told}" for bar in bars)
     drawing = for_desk_and_phone(lambda width: bar_chart(bars, width=width, title=title, about=about, axis=words("chances_axis")))
-    return Figure(drawing=drawing, caption=words("chances_caption", margin=f"{chosen.margin:g}"), key=chance_key(words))
+    margin = margin_text(study, chosen)
+    sure = words("risk_note", model=chosen.model, margin=margin, risk=chance(chosen.risk))
+    return Figure(drawing=drawing, caption=words.sentences(words("chances_caption", margin=margin), sure), key=chance_key(words))

@@ -8,7 +8,7 @@ from plume.comparing.results import Control, ModelRecord, Origin, Recommendation
 from plume.report.blocks import Block, Fact, Facts, Paragraph, Section
 from plume.report.formats import chance, count, duration, milliseconds, points, rate, signed, size
 from plume.report.lookup import StudyLookup
-from plume.report.sections.open_choice import chances_figure, longer, not_decided
+from plume.report.sections.open_choice import chances_figure, longer, margin_text, not_decided
 
 _LEVEL = 1.03  # times the loss that needs no context: as far above as `learned_context` asks below
 
@@ -65,7 +65,7 @@ def _which(study: StudyLookup, chosen: Recommendation) -> str:
     best = study.standings[chosen.best]
     values |= {"best": chosen.best, "best_quality": points(best.quality), "best_rate": rate(best.per_second), "best_disk": size(best.disk)}
     within = None if chosen.shortfall is None else 1 - chosen.shortfall
-    return words("ship_cheaper", margin=f"{chosen.margin:g}", within=chance(within), **values)
+    return words("ship_cheaper", margin=margin_text(study, chosen), within=chance(within), **values)
 
 
 def quality_text(study: StudyLookup, standing: Standing) -> str:
@@ -109,20 +109,11 @@ def _facts(study: StudyLookup, standing: Standing) -> tuple[Fact, ...]:
     latency = words("latency", p50=milliseconds(usage.p50), p99=milliseconds(usage.p99)) if usage.p50 else ""
     return (
         Fact(name=words("quality"), value=points(standing.quality), note=_range(study, standing)),
-        *_chance_of_best(study, standing),
         *(_over_controls(study, standing) if record.control is None else ()),
         Fact(name=words("predictions_per_second"), value=rate(standing.per_second), note=latency),
         Fact(name=words("disk"), value=size(standing.disk), note=words("parameters_count", number=count(record.parameters))),
         Fact(name=words("time_to_make"), value=duration(standing.seconds), note=words(_made_by(record))),
     )
-
-
-def _chance_of_best(study: StudyLookup, standing: Standing) -> list[Fact]:
-    chosen = study.results.recommendation
-    if chosen is None or len(chosen.chances) < 2:
-        return []
-    note = study.words("risk_note", risk=chance(chosen.risk), margin=f"{chosen.margin:g}")
-    return [Fact(name=study.words("chance_best"), value=chance(chosen.chances.get(standing.model)), note=note)]
 
 
 def _over_controls(study: StudyLookup, standing: Standing) -> list[Fact]:
@@ -146,7 +137,7 @@ def _cautions(study: StudyLookup) -> list[str]:
     notes = [words("quality_means", tasks=words.count("tasks_count", len(study.tasks)))]
     chosen = study.results.recommendation
     if chosen is not None and chosen.unproven:
-        notes.append(words("unproven_caution", models=words.list(chosen.unproven), margin=f"{chosen.margin:g}", best=chosen.best))
+        notes.append(words("unproven_caution", models=words.list(chosen.unproven), margin=margin_text(study, chosen), best=chosen.best))
     if not study.several_seeds():
         notes.append(words("one_seed_caution"))
     stuck = [model.name for model in study.recipes() if study.usage(model.name).stuck]
