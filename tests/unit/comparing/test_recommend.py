@@ -11,7 +11,7 @@ import pytest
 from plume.comparing.recommending.chances import JointDraws, draw_qualities
 from plume.comparing.recommending.choice import Offer, choose
 from plume.comparing.recommending.recommend import recommend
-from plume.comparing.recommending.settling import catch_up, wanted
+from plume.comparing.recommending.settling import catch_up, more_data
 from plume.comparing.recommending.standings import standings
 from plume.comparing.results import (
     Control,
@@ -282,10 +282,10 @@ def test_what_is_settled_by_seeds_and_what_by_rows() -> None:
             made[name] = Resampled(rows=500, seeds=(0, 1, 2), scores=runs, draws=runs[:, None] + rows * chance.normal(size=(1, 2000)))
         return made
 
-    by_seeds = wanted("first", ["second"], table(0.0, 0.06), 0.01)
+    by_seeds = more_data("first", ["second"], table(0.0, 0.06), 0.01)
     assert by_seeds.seeds is not None and 3 < by_seeds.seeds < 12 and by_seeds.rows is None
     # One in five lies beyond 0.84 standard errors, whose square falls as rows are added.
-    by_rows = wanted("first", ["second"], table(0.04, 1e-6), 0.01)
+    by_rows = more_data("first", ["second"], table(0.04, 1e-6), 0.01)
     assert by_rows.seeds is None and by_rows.rows == pytest.approx(0.8416**2 * 2 * 0.04**2 / 0.02**2, rel=0.15)
 
 

@@ -42,6 +42,7 @@ class JointDraws:
         return float(np.mean(self.values.max(0) - self.of(model) > margin))
 
     def of(self, model: str) -> Floats:
+        """Of one model."""
         return self.values[self.models.index(model)]
 
 

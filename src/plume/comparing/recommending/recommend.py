@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from plume.comparing.recommending.chances import JointDraws, draw_qualities
 from plume.comparing.recommending.choice import OPEN, Offer, choose, equal, highest
 from plume.comparing.recommending.quality import RowsByTask, Tables, candidates, quality_over, shares, tasks_of
-from plume.comparing.recommending.settling import Wanted, catch_up, wanted
+from plume.comparing.recommending.settling import MoreData, catch_up, more_data
 from plume.comparing.recommending.standings import standings
 from plume.comparing.results import (
     MARGIN,
@@ -68,7 +68,7 @@ def recommend(
 
     risk, chances = draws.beaten(model, margin / 100), draws.best()
     contenders = _contenders(model, chances) if risk > OPEN else ()
-    needs = wanted(model, contenders[1:], quality, margin / 100) if len(contenders) > 1 else Wanted(seeds=None, rows=None)
+    needs = more_data(model, contenders[1:], quality, margin / 100) if len(contenders) > 1 else MoreData(seeds=None, rows=None)
     return Recommendation(
         model=model,
         alike=tuple(name for name in names if name in near - set(unproven) and name != model),

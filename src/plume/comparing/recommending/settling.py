@@ -22,14 +22,14 @@ _FEWEST = 3  # measurements that a slope needs
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class MoreData:
     """Either alone would do; None: it would not."""
 
     seeds: int | None  # more of each model
     rows: float | None  # times as many test examples
 
 
-def wanted(model: str, rivals: Sequence[str], table: Mapping[str, Resampled], margin: float) -> Wanted:
+def more_data(model: str, rivals: Sequence[str], table: Mapping[str, Resampled], margin: float) -> MoreData:
     """So that no rival is better by more than the margin with a probability over `OPEN`, if means and noise stay what they are."""
     spreads, level = spreads_of(table), 2 * OPEN / len(rivals)
     seeds: list[int | None] = []
@@ -41,7 +41,7 @@ def wanted(model: str, rivals: Sequence[str], table: Mapping[str, Resampled], ma
         count = min(len(one.seeds), len(other.seeds))
         seeds.append(more_seeds(lead, noise, seeds=count, level=level) if lead > 0 else None)
         rows.append(_times_rows(lead, noise, level) if lead > 0 else None)
-    return Wanted(seeds=_most(seeds), rows=_most(rows))
+    return MoreData(seeds=_most(seeds), rows=_most(rows))
 
 
 def _times_rows(lead: float, noise: PairNoise, level: float) -> float | None:
