@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 STUDIES = 60  # for each scatter of the true qualities
-SEEDS = {"few": (1, 2), "many": (5, 10)}
+SEEDS = (1, 2, 5, 10)
 
 
 @pytest.fixture(scope="module")
@@ -27,37 +27,35 @@ def bench() -> ModuleType:
 
 
 @pytest.fixture(scope="module")
-def measured(bench: ModuleType) -> dict[str, list[Any]]:
-    return {name: [bench.measure(STUDIES, seeds=seeds, margins=(1.0, 2.0)) for seeds in counts] for name, counts in SEEDS.items()}
-
-
-def mean(found: list[Any], what: str, rule: str) -> float:
-    return float(np.mean([getattr(one, what)[rule] for one in found]))
+def measured(bench: ModuleType) -> dict[int, Any]:
+    return {seeds: bench.measure(STUDIES, seeds=seeds, margins=(1.0, 2.0)) for seeds in SEEDS}
 
 
 @pytest.mark.parametrize("seeds", SEEDS)
-def test_no_more_is_lost_than_by_the_highest_mean_and_far_less_than_by_the_fastest_not_told_apart(
-    measured: dict[str, list[Any]], seeds: str
-) -> None:
-    ours, highest, fastest = (mean(measured[seeds], "regret", rule) for rule in ("margin 1", "highest mean", "fastest not told apart"))
-    assert ours <= highest + 0.03
-    assert ours < 0.5 * fastest
+def test_no_more_is_lost_than_by_the_highest_mean_and_less_than_by_the_fastest_not_told_apart(measured: dict[int, Any], seeds: int) -> None:
+    regret = measured[seeds].regret
+    assert regret["margin 1"] <= regret["highest mean"] + 0.03
+    # With one seed the earlier rule knew only of rows, and told most models apart.
+    assert regret["margin 1"] < (0.5 if seeds > 1 else 0.8) * regret["fastest not told apart"]
 
 
 @pytest.mark.parametrize("seeds", SEEDS)
-def test_where_speed_has_a_worth_it_is_better_than_both(measured: dict[str, list[Any]], seeds: str) -> None:
-    """Twice as fast is worth half a point; who says so gives a margin of two."""
-    ours, highest, fastest = (mean(measured[seeds], "utility", rule) for rule in ("margin 2", "highest mean", "fastest not told apart"))
-    assert ours > highest + 0.05 and ours > fastest + 0.05
-    assert mean(measured[seeds], "regret", "margin 2") < mean(measured[seeds], "regret", "highest mean") + 0.15
+def test_where_speed_has_a_worth_it_is_better_than_both(measured: dict[int, Any], seeds: int) -> None:
+    """Twice as fast is worth half a point; who says so gives a margin of two. With one seed only a better choice than the highest mean is claimed."""
+    utility, regret = measured[seeds].utility, measured[seeds].regret
+    assert utility["margin 2"] > utility["highest mean"] + 0.03
+    assert seeds == 1 or utility["margin 2"] > utility["fastest not told apart"] + 0.05
+    assert regret["margin 2"] < regret["highest mean"] + 0.15
 
 
-@pytest.mark.parametrize("seeds", SEEDS)
-def test_the_risk_that_is_said_is_the_true_one(measured: dict[str, list[Any]], seeds: str) -> None:
-    said, true = (float(np.mean([getattr(one, what) for one in measured[seeds]])) for what in ("said", "true"))
+@pytest.mark.parametrize("spread", [0.005, 0.015, 0.03])
+def test_the_risk_that_is_said_is_the_true_one(bench: ModuleType, spread: float) -> None:
+    """From two seeds on, however much runs vary; with one it is as true as the assumption."""
+    found = [bench.measure(STUDIES, seeds=seeds, spread=spread) for seeds in (2, 5)]
+    said, true = (float(np.mean([getattr(one, what) for one in found])) for what in ("said", "true"))
     assert said == pytest.approx(true, abs=0.06)
 
 
-def test_more_seeds_leave_less_undecided(measured: dict[str, list[Any]]) -> None:
-    shares = [one.undecided for found in measured.values() for one in found]
+def test_more_seeds_leave_less_undecided(measured: dict[int, Any]) -> None:
+    shares = [one.undecided for one in measured.values()]
     assert shares == sorted(shares, reverse=True) and shares[-1] < 0.15

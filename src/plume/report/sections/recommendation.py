@@ -55,10 +55,10 @@ def _which(study: StudyLookup, chosen: Recommendation) -> str:
         "disk": size(standing.disk),
     }
     others = [name for name in chosen.alike if name not in (chosen.best, chosen.model)]
-    if chosen.contenders:
-        return words("ship_meanwhile", **values)
     if not chosen.timed:
         return words("ship_untimed", **values)
+    if chosen.contenders:
+        return words("ship_meanwhile", **values)
     if chosen.model == chosen.best:
         alone = "ship_proven" if chosen.unproven else "ship_alone" if len(study.candidates(chosen.model)) > 1 else "ship_only"
         return words("ship_alike", others=words.few(others), **values) if others else words(alone, **values)
