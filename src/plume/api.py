@@ -96,7 +96,7 @@ def compare(
     """Pre-train every recipe on `corpus` at the same budget, tune each on every task, and return what was measured; the report is in `out`.
 
     `tasks` are written as on the command line: "ner=train.conll,test.conll". `settings` are those of the command line: seeds, size, tokenizer,
-    static, overrides, tune, threads, probes.
+    static, overrides, tune, threads, probes, margin.
     """
     listed = [corpus] if isinstance(corpus, str | Path) else list(corpus)
     asked = [parse_task(text) for text in ([tasks] if isinstance(tasks, str) else tasks)]

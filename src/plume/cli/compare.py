@@ -62,6 +62,10 @@ def run(
     threads: Annotated[
         int | None, typer.Option(help="CPU threads per run; runs go in parallel while cores are free.  [default: all cores]")
     ] = None,
+    margin: Annotated[
+        float | None,
+        typer.Option(help="Points of quality that a faster or smaller model may lose and still be recommended.  [default: 1]"),
+    ] = None,
     probes: Annotated[bool | None, typer.Option(help="Probe every layer of every pre-trained model.  [default: yes]")] = None,
     engine: Annotated[str, typer.Option(help="Where to run: local or ray.")] = "local",
     address: Annotated[str | None, typer.Option(help="Address of a running Ray cluster: auto, or host:port.")] = None,
@@ -84,7 +88,7 @@ def run(
     resume = resume or again is not None
     given = {
         "corpus": corpus, "recipes": recipes.split(",") if recipes else None, "budget": budget, "seeds": seeds, "size": size,
-        "tokenizer": tokenizer, "static": static, "overrides": set_, "tune": tune, "threads": threads, "probes": probes,
+        "tokenizer": tokenizer, "static": static, "overrides": set_, "tune": tune, "threads": threads, "probes": probes, "margin": margin,
     }  # fmt: skip
     chosen = {name: value for name, value in given.items() if value is not None}
     folder = out or (study if study is not None and study.is_dir() else Path("study"))
@@ -101,7 +105,7 @@ def run(
     def agree(prepared: PreparedStudy, seconds: float) -> bool:
         return yes or _agree(prepared, seconds)
 
-    if study is not None and study.is_dir() and not resume and (results := finished(study)) is not None:
+    if study is not None and study.is_dir() and not resume and (results := finished(study, margin=margin)) is not None:
         _finish(results, study, language=language, quiet=quiet)
         return
     where = make_engine(engine, address, threads=found.threads)
@@ -116,6 +120,8 @@ def run(
 
 def _study(path: Path | None, tasks: list[str] | None, chosen: dict[str, Any], folder: Path, *, language: str, resume: bool) -> Study:
     """The study that the options describe: an existing directory, a file, options, or built-in data."""
+    from dataclasses import replace
+
     from rich.console import Console
 
     from plume.comparing.embedded_study import embedded_study
@@ -127,11 +133,11 @@ def _study(path: Path | None, tasks: list[str] | None, chosen: dict[str, Any], f
     if tasks:
         chosen["tasks"] = [parse_task(text) for text in tasks]
     if path is not None and (path.is_dir() or (resume and path.suffix != ".toml")):
-        if chosen:
+        if chosen.keys() - {"margin"}:
             raise PlumeError(
-                f"{path} is an existing study with its own settings: use only --resume, --again, --language or --engine with it."
+                f"{path} is an existing study with its own settings: use only --resume, --again, --margin, --language or --engine with it."
             )
-        return read_study(path)
+        return replace(read_study(path), **chosen)  # no run depends on the margin
     if path is not None:
         return read_study_file(path, **chosen)
     if "corpus" not in chosen and "tasks" not in chosen:
@@ -177,11 +183,20 @@ def _print_plan(prepared: PreparedStudy, ended: Container[str] = ()) -> None:
     seeds = f"{study.seeds} seeds" if study.seeds > 1 else "one seed"
     several = f", {plan.slots} in parallel" if plan.slots > 1 else ""
     console.print(
-        f"{plan.cells} runs{several}: {len(plan.lines)} models × {seeds}, {study.budget} of pre-training each, tasks "
+        f"{_runs(prepared)}{several}: {len(plan.lines)} models × {seeds}, {study.budget} of pre-training each, tasks "
         f"{', '.join(task.name for task in study.tasks)}.\n"
         f"About {duration(plan.left(ended))} {left}, {plan.memory / 2**20:,.0f} MB of memory, "
         f"{plan.disk / 2**20:,.0f} MB on disk (not counting word vectors)."
     )
+
+
+def _runs(prepared: PreparedStudy) -> str:
+    """How many, and what they do: a model is pre-trained once a seed, and tuned once a seed and task."""
+    cells = [cell for cell in prepared.cells if cell.key in prepared.plan.seconds]
+    kinds = ["derive" if cell.kind.makes and cell.line is not None and cell.line.from_scratch else cell.kind.value for cell in cells]
+    words = {"pretrain": "pre-training", "derive": "preparation", "tune": "fine-tuning", "probe": "probing", "speed": "timing"}
+    parts = [f"{kinds.count(kind)} of {word}" for kind, word in words.items() if kind in kinds]
+    return f"{prepared.plan.cells} runs ({', '.join(parts)})"
 
 
 def _agree(prepared: PreparedStudy, total: float) -> bool:

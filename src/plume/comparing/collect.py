@@ -15,7 +15,8 @@ from plume.comparing.entrants.entrant import Entrant
 from plume.comparing.measuring.records import model_record, pretrain_record, score_record
 from plume.comparing.naming import called
 from plume.comparing.planning.commands import cell_command, study_command
-from plume.comparing.recommend import recommend, standings
+from plume.comparing.recommending.recommend import recommend
+from plume.comparing.recommending.standings import standings
 from plume.comparing.results import Comparison, Costs, Disagreement, PredictionSpeed, Probe, Results, Status, Summary, TaskRecord
 from plume.comparing.rows.disagreements import disagreements
 from plume.comparing.rows.scored import scored_examples
@@ -87,7 +88,9 @@ def collect(
         probes=tuple(_probes(cells, states)),
         unmeasured=tuple(_unmeasured(cells, states)),
         standings=tuple(standings(records, models, scores, pretraining, rows)),
-        recommendation=recommend(records, models, scores, pretraining, rows, {one.record.name: one.resampled for one in tasks}),
+        recommendation=recommend(
+            records, models, scores, pretraining, rows, {one.record.name: one.resampled for one in tasks}, margin=study.margin
+        ),
         costs=_costs(states, clock),
     )
     return with_usage(results)

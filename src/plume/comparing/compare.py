@@ -26,6 +26,7 @@ from plume.comparing.study import Study
 from plume.comparing.study_file import write_study_file
 from plume.core.files import write_text
 from plume.core.machine import runs_at_once
+from plume.core.part import replace
 
 STUDY_FILE = "study.toml"
 
@@ -107,9 +108,10 @@ def compare(
         return Compared(folder=folder, results=results, stopped_by=stopped)
 
 
-def finished(folder: Path) -> Results | None:
-    """The results of a study in which every cell has ended, well or badly; None: something is left to run."""
+def finished(folder: Path, *, margin: float | None = None) -> Results | None:
+    """The results of a study in which every cell has ended, well or badly, with another margin if one is given; None: something is left to run."""
     study = read_study(folder)
+    study = study if margin is None else replace(study, margin=margin)
     check_files(folder, study)
     found = entrants(study)
     cells = grid(study, found)

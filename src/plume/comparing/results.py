@@ -10,6 +10,7 @@ from typing import Any
 from plume.core.files import write_json
 
 RESULTS = "results.json"
+MARGIN = 1.0  # points of quality that a cheaper model may lose
 
 
 class Control(enum.StrEnum):
@@ -241,16 +242,36 @@ class ModelUsage:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recommendation:
-    """The model to ship, and what it is known to beat."""
+class CatchUp:
+    """When a network would draw level with a model that stays as it is: times the budget, extrapolated."""
 
     model: str
-    alike: tuple[str, ...]  # others that cannot be told apart from the best by quality, of which none is clearly faster than this one
+    target: str
+    low: float  # 10% of what may be
+    middle: float
+    high: float | None  # 90%; None: too far to say
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recommendation:
+    """The model to ship, what it is known to beat, and how sure that is."""
+
+    model: str  # "": all are equal
+    alike: tuple[str, ...]  # others that cannot be told apart from the best by quality
     best: str  # the highest mean quality
     timed: bool  # all of them: else speed decided nothing
     beats_scratch: bool | None  # told apart from the control without pre-training; None: there is no such score
     beats_static: bool | None
-    unproven: tuple[str, ...] = ()  # cannot be told apart from the best either, but are not shown to beat a control that it beats
+    unproven: tuple[str, ...] = ()  # cannot be told apart from the best either, and are cheaper, but may lose more than the margin
+    margin: float = MARGIN  # points
+    chances: dict[str, float] = field(default_factory=dict)  # by candidate, the probability of being the best
+    risk: float | None = None  # the probability that another model is better by more than the margin
+    shortfall: float | None = None  # the probability that the model is more than the margin below the best one
+    contenders: tuple[str, ...] = ()  # where the data cannot decide: the model, and the likeliest others
+    more_seeds: int | None = None  # that would settle it, of each model; None: no number of them would
+    more_rows: float | None = None  # times as many test examples that would
+    catch_up: CatchUp | None = None  # where what is recommended was not pre-trained here
+    all_equal: bool = False  # the study tells nothing apart
 
 
 @dataclass(frozen=True, kw_only=True)

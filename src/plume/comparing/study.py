@@ -13,6 +13,7 @@ from typing import Any
 
 from plume.comparing import naming
 from plume.comparing.guess import guess_kind
+from plume.comparing.results import MARGIN
 from plume.core import catalog
 from plume.core.errors import PlumeError, suggest
 from plume.core.machine import cores
@@ -64,6 +65,7 @@ class Study(Part):
     probes: bool = True
     title: str = ""
     corpus_note: str = ""
+    margin: float = MARGIN  # points of quality that a cheaper model may lose and still be recommended; no run depends on it
 
     def __post_init__(self) -> None:
         if not self.corpus:
@@ -78,6 +80,8 @@ class Study(Part):
         self._refuse_measured_in_corpus()
         if self.seeds < 1 or self.threads < 1:
             raise PlumeError(f"A study needs at least one seed and one thread, not {self.seeds} and {self.threads}.")
+        if not 0 <= self.margin <= 100:
+            raise PlumeError(f"The margin is a number of points from 0 to 100, not {self.margin:g}.")
         if self.budget.unit == "steps":
             raise PlumeError("A step of one family is not a step of another: give a budget of time, tokens or FLOPs.")
         check_numbers(tune_options(self.tune))
@@ -208,6 +212,8 @@ def _typed(values: Mapping[str, Any]) -> dict[str, Any]:
         if way not in list(Tokenizing):
             raise PlumeError(f"The tokenizer is {' or '.join(Tokenizing)}, not '{way}'.")
         made["tokenizer"] = Tokenizing(way)
+    if "margin" in made:
+        made["margin"] = float(made["margin"])
     if "overrides" in made:
         made["overrides"] = tuple(made["overrides"])
     if "tune" in made:  # one way to write a number, so that equal studies are equal

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from plume.comparing import naming
+from plume.comparing.results import MARGIN
 from plume.comparing.study import TUNE_OPTIONS, Study, StudyTask, make_study, make_task
 from plume.core.errors import PlumeError, suggest
 
 _WORDS = {"title": str, "corpus_note": str, "budget": str, "size": str, "tokenizer": str, "static": str}
-_NUMBERS = {"seeds": int, "threads": int, "probes": bool}
+_NUMBERS = {"seeds": int, "threads": int, "probes": bool, "margin": (int, float)}
 _LISTS = ("corpus", "recipes", "set")
 _TASK = {"kind": str, "train": str, "dev": str, "test": str, "text": list, "label": str, "note": str}
 
@@ -43,7 +44,7 @@ def read_study_file(path: Path, **given: Any) -> Study:
     return make_study(**({"budget": "10m"} | made))
 
 
-def _check(data: Mapping[str, Any], known: Mapping[str, type], where: str) -> None:
+def _check(data: Mapping[str, Any], known: Mapping[str, Any], where: str) -> None:
     for name, value in data.items():
         if name not in known:
             raise PlumeError(f"{where}: there is no setting '{name}'; {suggest(name, known)}.")
@@ -51,8 +52,9 @@ def _check(data: Mapping[str, Any], known: Mapping[str, type], where: str) -> No
             raise PlumeError(f"{where}: '{name}' should be {_kind(known[name])}, not {value!r}.")
 
 
-def _kind(wanted: type) -> str:
-    return {str: "a text in quotes", int: "a whole number", bool: "true or false", list: "a list [ … ]", dict: "a table"}[wanted]
+def _kind(wanted: Any) -> str:
+    words = {str: "a text in quotes", int: "a whole number", bool: "true or false", list: "a list [ … ]", dict: "a table"}
+    return words.get(wanted, "a number")
 
 
 def _strings(data: Mapping[str, Any], name: str, path: Path) -> list[str]:
@@ -95,6 +97,7 @@ def write_study_file(study: Study, *, beside: Path) -> str:
         f"static = {_text(study.static)}",
         f"threads = {study.threads}",
         f"probes = {str(study.probes).lower()}",
+        *([f"margin = {study.margin:g}"] if study.margin != MARGIN else []),
     ]
     if study.overrides:
         lines.append(f"set = {_list(study.overrides)}")

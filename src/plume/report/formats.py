@@ -112,6 +112,17 @@ def share(value: float) -> str:
     return f"{100 * value:.1f}%"
 
 
+def chance(value: float | None) -> str:
+    """How probable something is: never quite sure.
+
+    >>> chance(0.997), chance(0.314), chance(0.0), chance(None)
+    ('> 99%', '31%', '< 1%', '–')
+    """
+    if value is None:
+        return NONE
+    return "> 99%" if value > 0.99 else "< 1%" if value < 0.01 else f"{value:.0%}"
+
+
 def probability(value: float) -> str:
     """A p value."""
     return "< 0.001" if value < 0.001 else f"{value:.3f}"

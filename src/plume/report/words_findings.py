@@ -27,24 +27,69 @@ WORDS: dict[str, tuple[str, str]] = {
     "on_some_tasks": ("{value} on {own} of {all} tasks", "{value}，仅 {all} 个任务中的 {own} 个"),
     "same_score": ("{first} and {second} have the same mean score.", "{first} 与 {second} 的平均分相同。"),
     "ship_alike": (
-        "Ship {model}: its quality over {tasks} is the highest, {quality}, and no model that does not differ "
-        "significantly from it ({others}) is clearly faster: {rate} predictions per second, {disk} on disk.",
-        "推荐使用 {model}：它在 {tasks}上的质量最高，为 {quality}；{others} 与它没有显著差异，"
-        "其中也没有明显更快的（它每秒预测 {rate} 条，占磁盘 {disk}）。",
+        "Ship {model}: its quality over {tasks} is the highest, {quality}, at {rate} predictions per second and {disk} on disk; not significantly "
+        "worse, but not clearly faster or smaller either: {others}.",
+        "推荐使用 {model}：它在 {tasks}上的质量最高，为 {quality}，每秒预测 {rate} 条，占磁盘 {disk}；"
+        "{others} 与它没有显著差异，但也没有明显更快或更小。",
     ),
     "ship_cheaper": (
-        "Ship {model}: its quality over {tasks}, {quality}, is not significantly below the highest ({best}, {best_quality}), "
-        "which is not clearly faster: {rate} predictions per second against {best_rate}, {disk} on disk.",
-        "推荐使用 {model}：它在 {tasks}上的质量为 {quality}，与最高的 {best}（{best_quality}）没有显著差异，"
-        "而后者并不明显更快（每秒预测 {rate} 条，后者 {best_rate} 条；占磁盘 {disk}）。",
+        "Ship {model}: its quality over {tasks}, {quality}, is at most {margin} below the highest ({best}, {best_quality}) with a "
+        "probability of {within}, and it costs less: {rate} predictions per second against {best_rate}, {disk} on disk against {best_disk}.",
+        "推荐使用 {model}：它在 {tasks}上的质量为 {quality}，比最高的 {best}（{best_quality}）低不超过{margin}的概率为 {within}，"
+        "而且更省：每秒预测 {rate} 条（后者 {best_rate} 条），占磁盘 {disk}（后者 {best_disk}）。",
     ),
-    "ship_cheaper_of_many": (
-        "Ship {model}: its quality over {tasks}, {quality}, is not significantly below the highest ({best}, {best_quality}), "
-        "and no other such model ({others} too) is clearly faster: "
-        "{rate} predictions per second against {best_rate} for {best}; {disk} on disk.",
-        "推荐使用 {model}：它在 {tasks}上的质量为 {quality}，与最高的 "
-        "{best}（{best_quality}）没有显著差异；在所有这样的模型（还有 {others}）中，"
-        "没有明显比它更快的（每秒预测 {rate} 条，{best} 为 {best_rate} 条；占磁盘 {disk}）。",
+    "ship_meanwhile": (
+        "Until then {model} is the best guess: its quality over {tasks} is {quality}, at {rate} predictions per second and {disk} on disk.",
+        "在此之前，{model} 是最稳妥的选择：它在 {tasks}上的质量为 {quality}，每秒预测 {rate} 条，占磁盘 {disk}。",
+    ),
+    "undecided": (
+        "The data cannot decide yet: with a probability of {risk} another model is better than {model} by more than {margin}. "
+        "Candidates, with their probability of being the best: {contenders}.",
+        "数据尚不足以决定：有 {risk} 的概率，另有模型比 {model} 高出{margin}以上。候选模型及其为最优的概率：{contenders}。",
+    ),
+    "contender": ("{model} ({chance})", "{model}（{chance}）"),
+    "settled_by_either": (
+        "About {seeds} more seeds of each would settle it, or {times} times as many test examples.",
+        "每个模型大约再加 {seeds} 个种子，或者测试样本增至 {times} 倍，即可决定。",
+    ),
+    "settled_by_seeds": (
+        "About {seeds} more seeds of each would settle it; more test examples alone would not.",
+        "每个模型大约再加 {seeds} 个种子即可决定；只增加测试样本则不够。",
+    ),
+    "settled_by_rows": (
+        "About {times} times as many test examples would settle it; more seeds alone would not.",
+        "测试样本大约增至 {times} 倍即可决定；只增加种子则不够。",
+    ),
+    "settled_by_both": (
+        "To settle it takes both more seeds and more test examples.",
+        "要做出决定，种子和测试样本都需要增加。",
+    ),
+    "catch_up": (
+        "Extrapolated from its loss curve, {model} would draw level with {target} after about {about} of pre-training instead of {now} "
+        "(80% interval {low} to {high}), if loss and quality continue as they did.",
+        "由损失曲线外推：若损失与质量照此变化，{model} 预训练约 {about}（现为 {now}；80% 区间 {low} 至 {high}）后可追平 {target}。",
+    ),
+    "catch_up_open": (
+        "Extrapolated from its loss curve, {model} would draw level with {target} after about {about} of pre-training instead of {now}, "
+        "if loss and quality continue as they did; anything from {low} upwards is possible.",
+        "由损失曲线外推：若损失与质量照此变化，{model} 预训练约 {about}（现为 {now}）后可追平 {target}；最少 {low}，上限无法估计。",
+    ),
+    "all_equal": (
+        "This study tells nothing apart: all models ({models}) have the same quality over {tasks}, {quality}, so none is recommended. "
+        "A larger budget, more training examples or other tasks may tell more.",
+        "这次研究无法区分任何模型：所有模型（{models}）在 {tasks}上的质量相同，均为 {quality}，因此不作推荐。"
+        "增加预算或训练样本，或者换用其他任务，也许能看出差别。",
+    ),
+    "one_point": ("one point", " 1 分"),
+    "margin_points": ("{number} points", " {number} 分"),
+    "risk_note": (
+        "Another model is better than {model} by more than {margin} with a probability of {risk}.",
+        "另有模型比 {model} 高出{margin}以上的概率为 {risk}。",
+    ),
+    "chances_caption": (
+        "Probability of being the best model, from the paired bootstrap and the variance between seeds. A faster or smaller model is "
+        "recommended instead of the best only if it loses more than {margin} with a probability under 10%.",
+        "成为最优模型的概率，由配对自助法和种子间方差得出。更快或更小的模型，只有在低于最优者{margin}以上的概率不到 10% 时，才会取而代之。",
     ),
     "others_count": ("{number} others", "另外 {number} 个"),
     "with_interval": ("{value} (95% CI {low} to {high})", "{value}（95% 置信区间 {low} 至 {high}）"),
@@ -93,8 +138,12 @@ WORDS: dict[str, tuple[str, str]] = {
         "两个基线都没有可比的得分，因此无法判断预训练是否有效。",
     ),
     "control_won": (
-        "It is a baseline ({control}): no other model is significantly better, so at this budget pre-training a network has not paid off.",
-        "它本身是基线（{control}）：没有别的模型显著优于它，因此在这个预算下，预训练网络尚未见效。",
+        "It is a baseline ({control}): at this budget, pre-training a network has not paid off.",
+        "它本身是基线（{control}）：在这个预算下，预训练网络尚未见效。",
+    ),
+    "there_won": (
+        "It existed before and was only fine-tuned: at this budget, pre-training on this corpus has not produced a better model.",
+        "它是已有的模型，只做了微调：在这个预算下，用这份语料预训练没有得到更好的模型。",
     ),
     "over_scratch": ("Gain over no pre-training", "相对不预训练的提升"),
     "over_static": ("Gain over static vectors", "相对静态词向量的提升"),
@@ -108,19 +157,30 @@ WORDS: dict[str, tuple[str, str]] = {
         "质量是 {tasks}得分的平均值，各得分以占该指标满分的百分比计。“显著”指在 5% 水平上显著（配对自助法，并计入种子间方差）。",
     ),
     "unproven_caution": (
-        "The following models are not significantly below {best} either, but they do not significantly beat every baseline that it beats, "
-        "so their speed is not considered: {models}.",
-        "下列模型与 {best} 也没有显著差异，但没有像它那样显著优于相应的基线，因此不考虑其速度：{models}。",
+        "The following models are faster or smaller, and not significantly below {best}, but may lose more than {margin} (or are "
+        "no better than a baseline that costs no more), so their speed is not considered: {models}.",
+        "下列模型更快或更小，与 {best} 也没有显著差异，但可能低{margin}以上（或不优于成本不更高的基线），因此不考虑其速度：{models}。",
     ),
     "one_seed_caution": (
         "With one seed, the variance between runs was not measured: confidence intervals do not include it, "
-        "and another seed may change the order.",
-        "只用了一个种子，没有测量各次运行之间的方差：置信区间不包含这部分，换一个种子名次可能改变。",
+        "and another seed may change the order. The probabilities assume a standard deviation of 1.5 points.",
+        "只用了一个种子，没有测量各次运行之间的方差：置信区间不包含这部分，换一个种子名次可能改变。各概率假定其标准差为 1.5 分。",
     ),
     "stuck_caution": (
         "By the end of the budget, these models had learned token frequencies but almost nothing from context: {models}. "
         "Their scores reflect this budget, not what the families can reach with a larger one.",
         "预算用完时，下列模型只学到了词频，几乎没有利用上下文：{models}。得分只反映这个预算，不代表预算更大时这些家族的水平。",
+    ),
+    "behind_caution": (
+        "By the end of the budget, these models had not even learned token frequencies (their held-out loss is above that of knowing only "
+        "these): {models}. Their scores reflect this budget, not what the families can reach with a larger one.",
+        "预算用完时，下列模型连词频都还没有学会（留出集损失高于只知道词频时的损失）：{models}。得分只反映这个预算，不代表预算更大时这些家族的水平。",
+    ),
+    "time_caution": (
+        "The budget was a time ({budget}): the same study on a slower or busier machine gives other figures. A budget in tokens gives the same "
+        "result anywhere; the middle model saw {tokens} tokens here (--budget {option}).",
+        "预算以时间计（{budget}）：在更慢或更忙的机器上，同样的研究会得到不同的数字。预算以词元计，则在任何机器上结果相同；"
+        "这里居中的模型读了 {tokens} 个词元（--budget {option}）。",
     ),
     "slowed_caution": (
         "These runs processed clearly fewer tokens than the same model with another seed, probably because other programs were using the "

@@ -41,6 +41,7 @@ WORDS: dict[str, tuple[str, str]] = {
     # names of things
     "model": ("Model", "模型"),
     "quality": ("Quality", "质量"),
+    "chance_best": ("Probability of being best", "最优概率"),
     "parameters": ("Parameters", "参数量"),
     "disk": ("On disk", "磁盘占用"),
     "tokens_seen": ("Tokens seen", "训练词元数"),

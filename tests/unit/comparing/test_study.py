@@ -17,6 +17,7 @@ from plume.comparing.results import Control
 from plume.comparing.study import Study, Tokenizing, make_study, make_task, parse_task, refuse_within
 from plume.comparing.study_file import read_study_file, write_study_file
 from plume.core.errors import PlumeError
+from plume.core.part import part_from_json, replace
 from plume.model.recipe import Recipe
 from plume.recipes import _catalog as catalog
 from plume.text.tokenizers import WordPiece
@@ -234,3 +235,16 @@ def test_what_is_measured_on_is_no_part_of_the_corpus(files: Path) -> None:
     (files / "texts").mkdir()
     with pytest.raises(PlumeError, match="lies within the corpus"):
         refuse_within(made(files, corpus=[files / "texts"]), files / "texts" / "study")
+
+
+def test_a_margin_is_read_and_written_and_studies_from_before_have_one(files: Path) -> None:
+    study = made(files, threads=1)
+    assert study.margin == 1.0 and "margin" not in write_study_file(study, beside=files)
+    wide = replace(study, margin=2.5)
+    (files / "study.toml").write_text(write_study_file(wide, beside=files), encoding="utf-8")
+    assert read_study_file(files / "study.toml").margin == 2.5
+    before = study.to_json()
+    del before["margin"]
+    assert part_from_json(before) == study
+    with pytest.raises(PlumeError, match="from 0 to 100, not -1"):
+        replace(study, margin=-1.0)

@@ -50,7 +50,8 @@ def check_folder(folder: Path, study: Study, *, resume: bool) -> None:
 
 def _refuse_another(folder: Path, study: Study) -> None:
     there = read_study(folder)
-    if differ := [one.name for one in fields(Study) if getattr(there, one.name) != getattr(study, one.name)]:
+    decide = [one.name for one in fields(Study) if one.name != "margin"]  # which no run depends on
+    if differ := [name for name in decide if getattr(there, name) != getattr(study, name)]:
         raise PlumeError(
             f"{folder} holds another study (other {', '.join(differ)}): "
             f"choose another --out, or resume that one with: plume compare {folder} --resume"

@@ -74,7 +74,7 @@ def noise_between(first: Resampled, second: Resampled, spreads: tuple[Spread, Sp
     if spreads is None:
         return PairNoise(rows=fixed, row_freedom=max(rows - 1, 1))
     # That a row is hard for one run and not for the next shows in both, so it is taken out of one: what the runs have in common is left.
-    own = sum(_own_rows(one) / len(one.seeds) for one in (first, second)) * correction
+    own = sum(own_rows(one) / len(one.seeds) for one in (first, second)) * correction
     parts = [spread.variance / len(one.seeds) for spread, one in zip(spreads, (first, second), strict=True)]
     return PairNoise(
         rows=max(fixed - own, 0.0),
@@ -86,7 +86,7 @@ def noise_between(first: Resampled, second: Resampled, spreads: tuple[Spread, Sp
     )
 
 
-def _own_rows(one: Resampled) -> float:
+def own_rows(one: Resampled) -> float:
     """The variance by rows of a run, apart from what all runs of the model share; unknown, and left in, with one run."""
     runs = len(one.seeds)
     return float((one.draws - one.draws.mean(0)).var(axis=1, ddof=1).sum()) / (runs - 1) if runs > 1 else 0.0

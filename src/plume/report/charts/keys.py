@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from plume.report.charts.bars import bar_sign
 from plume.report.charts.drawing import Shape, line, mark, polyline, ring
 from plume.report.markup import Markup, element, joined
 from plume.report.words import Wording
@@ -38,6 +39,12 @@ def cost_key(words: Wording) -> Markup:
         _item(mark(11, 10, Shape.CONTROL, filled=False), words("key_control")),
         _item(joined(ring(11, 10), mark(11, 10, Shape.MODEL, filled=True)), words("key_chosen")),
     )
+
+
+def chance_key(words: Wording) -> Markup:
+    """Of the probabilities of being the best."""
+    signs = ((Shape.MODEL, "key_candidate"), (Shape.CONTROL, "key_control"))
+    return _key(*(_item(bar_sign(2, 10, 18, shape), words(key)) for shape, key in signs))
 
 
 def loss_key(words: Wording, *, several: bool) -> Markup:

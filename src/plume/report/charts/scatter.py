@@ -13,6 +13,8 @@ from plume.report.markup import Child, Markup
 
 _TOP, _LEFT, _BOTTOM = 26, 42, 44
 
+Place = tuple[float, float]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
@@ -38,11 +40,13 @@ def scatter(points: Sequence[Point], *, width: int, title: str, about: str, acro
     places = [(x(point.cost), y(point.quality)) for point in points]
     area = Box(_LEFT + 2, _TOP, width - 2, y.start - 2)
     front = _steps([place for place, point in zip(places, points, strict=True) if point.front], more_is_better)
+    ends = _ends(front, area, more_is_better)
     return svg(
         text(4, 14, upwards, class_="axis"),
         *axes,
         polyline(front, "front"),
-        *_names(points, places, area, front),
+        *(line(*here, *there, "front") for here, there in ends),
+        *_names(points, places, area, [*itertools.pairwise(front), *ends]),
         *(ring(*place) for place, point in zip(places, points, strict=True) if point.chosen),
         *(mark(*place, point.shape, filled=point.front) for place, point in zip(places, points, strict=True)),
         width=width,
@@ -52,18 +56,27 @@ def scatter(points: Sequence[Point], *, width: int, title: str, about: str, acro
     )
 
 
-def _steps(front: list[tuple[float, float]], more_is_better: bool) -> list[tuple[float, float]]:
+def _steps(front: list[Place], more_is_better: bool) -> list[Place]:
     """Between two of the front one can only have the worse of both: a stair, not a slope."""
     places = sorted(front)
-    stair: list[tuple[float, float]] = []
+    stair: list[Place] = []
     for here, after in itertools.pairwise(places):
         stair += [here, (after[0], here[1]) if not more_is_better else (here[0], after[1])]
     return stair + places[-1:]
 
 
-def _names(points: Sequence[Point], places: Sequence[tuple[float, float]], area: Box, front: list[tuple[float, float]]) -> list[Child]:
+def _ends(front: list[Place], area: Box, more_is_better: bool) -> list[tuple[Place, Place]]:
+    """Where the front goes on to the frame: for less quality nothing is cheaper than its cheapest, at any cost nothing is better than its best."""
+    if not front:
+        return []
+    best, cheapest = (front[0], front[-1]) if more_is_better else (front[-1], front[0])
+    side = area.left if more_is_better else area.right
+    return [(best, (side, best[1])), (cheapest, (cheapest[0], area.bottom))]
+
+
+def _names(points: Sequence[Point], places: Sequence[Place], area: Box, front: Sequence[tuple[Place, Place]]) -> list[Child]:
     drawn: list[Child] = []
-    lines = [Box(min(a, c) - 1, min(b, d) - 1, max(a, c) + 1, max(b, d) + 1) for (a, b), (c, d) in itertools.pairwise(front)]
+    lines = [Box(min(a, c) - 1, min(b, d) - 1, max(a, c) + 1, max(b, d) + 1) for (a, b), (c, d) in front]
     labels = place_labels(places, [point.name for point in points], area, lines)
     for point, place, label in zip(points, places, labels, strict=True):
         if label.away:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from plume.comparing.results import ModelRecord, Status
 from plume.report.blocks import Block, Paragraph, Section
-from plume.report.formats import NONE, count, margin, milliseconds, points, rate, size, task_points
+from plume.report.formats import NONE, chance, count, margin, milliseconds, points, rate, size, task_points
 from plume.report.lookup import StudyLookup
 from plume.report.tables import Group, Table, TableCell, TableColumn
 
@@ -34,7 +34,14 @@ def _columns(study: StudyLookup) -> tuple[TableColumn, ...]:
     tasks = [TableColumn(heading=f"{task.name} {task.metric}", number=True, about=task.title) for task in study.results.tasks]
     costs = ("parameters", "disk", "tokens_seen", "training_speed", "predictions_per_second", "p50", "p99", "peak_memory")
     quality = TableColumn(heading=words("quality"), number=True, about=words("quality_about"))
-    return (TableColumn(heading=words("model")), quality, *tasks, *(TableColumn(heading=words(key), number=True) for key in costs))
+    chances = [TableColumn(heading=words("chance_best"), number=True)] if _chances(study) else []
+    return (
+        TableColumn(heading=words("model")),
+        quality,
+        *chances,
+        *tasks,
+        *(TableColumn(heading=words(key), number=True) for key in costs),
+    )
 
 
 def _row(study: StudyLookup, model: ModelRecord) -> tuple[TableCell, ...]:
@@ -44,7 +51,14 @@ def _row(study: StudyLookup, model: ModelRecord) -> tuple[TableCell, ...]:
         quiet=study.words.of(model.control) if model.control else "",
         strong=chosen is not None and chosen.model == model.name,
     )
-    return (name, _quality(study, model.name), *(_score(study, model.name, task) for task in study.tasks), *_costs(study, model))
+    chances = [TableCell(chance(known.get(model.name)), sort=known.get(model.name))] if (known := _chances(study)) else []
+    return (name, _quality(study, model.name), *chances, *(_score(study, model.name, task) for task in study.tasks), *_costs(study, model))
+
+
+def _chances(study: StudyLookup) -> dict[str, float]:
+    """Of being the best, by candidate."""
+    chosen = study.results.recommendation
+    return chosen.chances if chosen else {}
 
 
 def _quality(study: StudyLookup, model: str) -> TableCell:
