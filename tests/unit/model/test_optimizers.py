@@ -1,4 +1,4 @@
-"""LAMB against a page of numpy, Adafactor against transformers' own; both through checkpoints, and on a real loss."""
+"""LAMB against a page of numpy, Adafactor against transformers' own, Muon against torch's; all through checkpoints, and on a real loss."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from plume.core.part import part_from_json, replace
 from plume.model.optimizers.adafactor import Adafactor
 from plume.model.optimizers.adamw import AdamW
 from plume.model.optimizers.lamb import LAMB
+from plume.model.optimizers.muon import Muon, orthogonalised
 from plume.model.optimizers.optimizer import Optimizer
 from plume.model.recipe import Training
 from plume.recipes import _catalog as catalog
@@ -113,7 +114,7 @@ def test_adafactor_s_numbers_are_checked(wrong: dict[str, float]) -> None:
         Adafactor(**wrong)
 
 
-@pytest.mark.parametrize(("optimizer", "peak"), [(LAMB(), 0.02), (Adafactor(), 0.05), (AdamW(), 0.003)])
+@pytest.mark.parametrize(("optimizer", "peak"), [(LAMB(), 0.02), (Adafactor(), 0.05), (AdamW(), 0.003), (Muon(), 0.003)])
 def test_it_learns_and_goes_on_from_a_checkpoint(
     optimizer: Optimizer, peak: float, tmp_path: Path, miniature: Any, reader_for: Any, batch_of: Any, on_cpu: Any
 ) -> None:
@@ -150,12 +151,64 @@ def test_it_learns_and_goes_on_from_a_checkpoint(
         assert torch.equal(ours, theirs), name
 
 
-def test_published_sizes_have_their_paper_s_optimizer_and_small_ones_adamw() -> None:
+def in_blocks(seed: int) -> nn.Module:
+    """A matrix of a block, wide and tall, and parameters that are none."""
+    generator = torch.Generator().manual_seed(seed)
+    shapes = {"inner": (48, 12), "outer": (12, 48), "query": (12, 12), "key": (12, 12)}
+    block = nn.ModuleDict({name: nn.Linear(shape[1], shape[0]) for name, shape in shapes.items()})
+    module = nn.Module()
+    module.add_module("blocks", nn.ModuleList([block]))
+    module.add_module("token", nn.Embedding(9, 12))
+    for parameter in module.parameters():
+        parameter.data = torch.randn(parameter.shape, generator=generator)
+    return module
+
+
+def test_muon_is_torch_s_for_the_blocks_and_adamw_for_the_rest() -> None:
+    """torch's own works in bfloat16, hence the tolerance; what is no matrix of a block moves as by AdamW alone, to the bit."""
+    training = Training(optimizer=Muon(factor=4.0), peak=0.01, decay=0.1)
+    ours, theirs, plain = (in_blocks(0) for _ in range(3))
+    matrices = [value for name, value in theirs.named_parameters() if name.startswith("blocks.") and value.ndim == 2]
+    chosen = make_optimizer(ours, training)
+    oracle = torch.optim.Muon(matrices, lr=0.04, weight_decay=0.0)
+    adamw = make_optimizer(plain, replace(training, optimizer=AdamW()))
+    for step in range(3):
+        gradients = [value.detach().clone() for value in in_blocks(step + 1).parameters()]
+        for module, optimizer in ((ours, chosen), (theirs, oracle), (plain, adamw)):
+            for parameter, gradient in zip(module.parameters(), gradients, strict=True):
+                parameter.grad = gradient.clone()
+            optimizer.step()
+    for (name, mine), other, adam in zip(ours.named_parameters(), theirs.parameters(), plain.parameters(), strict=True):
+        if name.startswith("blocks.") and mine.ndim == 2:
+            begun = dict(in_blocks(0).named_parameters())[name]
+            assert torch.nn.functional.cosine_similarity((mine - begun).flatten(), (other - begun).flatten(), dim=0) > 0.999, name
+            assert torch.allclose(mine, other, atol=0.01), name
+        else:
+            assert torch.equal(mine, adam), name
+
+
+def test_orthogonalised_keeps_directions_and_evens_out_their_strength() -> None:
+    matrices = torch.randn(3, 20, 8, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    made = orthogonalised(matrices, 5)
+    left, _, right = torch.linalg.svd(matrices, full_matrices=False)
+    strength = torch.diagonal(left.mT @ made @ right.mT, dim1=1, dim2=2)
+    assert strength.min() > 0.6 and strength.max() < 1.3
+    rest = left.mT @ made @ right.mT - torch.diag_embed(strength)
+    assert rest.abs().max() < 1e-9
+
+
+@pytest.mark.parametrize("wrong", [{"factor": 0.0}, {"momentum": 1.0}, {"iterations": 0}, {"decay": -1.0}])
+def test_muon_s_numbers_are_checked(wrong: dict[str, float]) -> None:
+    with pytest.raises(PlumeError, match="momentum from 0 to below 1"):
+        Muon(**wrong)  # type: ignore[arg-type]
+
+
+def test_published_sizes_have_their_paper_s_optimizer_and_small_ones_muon() -> None:
     own = {"albert": LAMB, "nezha": LAMB, "t5": Adafactor, "pegasus": Adafactor}
     for family in catalog.networks():
         for size, recipe in catalog.sizes(family).items():
-            small = size in ("tiny", "mini", "small")
-            assert type(recipe.training.optimizer) is (AdamW if small else own.get(family, AdamW)), f"{family}/{size}"
+            small = size in ("tiny", "mini", "small") and not recipe.recurrent
+            assert type(recipe.training.optimizer) is (Muon if small else own.get(family, AdamW)), f"{family}/{size}"
     t5 = catalog.recipe("t5").training
     for step in (1, 9_999, 40_000, 524_288):  # §3.1.2
         assert t5.peak * t5.schedule.factor(step / 524_288) == pytest.approx(max(step, 10_000) ** -0.5, rel=2e-3)
