@@ -30,7 +30,20 @@ def models_csv(study: StudyLookup) -> str:
     """A row for each model, with what it is, how good, and what it took."""
     header = (
         ["model", "family", "size", "control", "recommended", "quality", "low", "high", "complete", "pareto", "per_second", "seconds"]
-        + ["parameters", "flops_per_token", "disk", "tokens", "tokens_per_second", "peak_memory", "tokenizer", "parent", "paper", "title"]
+        + [
+            "parameters",
+            "flops_per_token",
+            "disk",
+            "tokens",
+            "tokens_per_second",
+            "peak_memory",
+            "tokenizer",
+            "parent",
+            "paper",
+            "title",
+            "group",
+            "mode",
+        ]
         + [f"{kind}:{task}" for task in study.tasks for kind in ("mean", "low", "high")]
     )
     return _written(header, [_model(study, name) for name in study.models])
@@ -46,7 +59,7 @@ def _model(study: StudyLookup, name: str) -> list[object]:
     else:
         row += [None] * 7
     row += [model.parameters, model.flops_per_token, model.disk, usage.tokens, usage.tokens_per_second, usage.peak_memory]
-    row += [model.tokenizer, model.parent, model.paper, model.title]
+    row += [model.tokenizer, model.parent, model.paper, model.title, model.group.value, model.mode]
     for task in study.tasks:
         summary = study.summary(name, task)
         row += [summary.mean, summary.low, summary.high] if summary else [None] * 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -23,6 +24,8 @@ from plume.recipes import _catalog as catalog
 from plume.train.budget import Budget, Spent
 from plume.train.card import write_card
 from plume.train.checkpoint import checkpoints
+from plume.train.continuing.heads import start_heads
+from plume.train.continuing.start import start_of
 from plume.train.distributed import Processes, some_unused
 from plume.train.evaluate import evaluate, label_shares
 from plume.train.feeding import held_out_rows, make_mixture
@@ -70,7 +73,8 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
     recipe.noise  # noqa: B018 - says at once if there is nothing to train
     corpus = Corpus(list(settings.corpus), kind=recipe.corpus, carries=recipe.carries)
     corpus.require_trainable()
-    tokenizer = run_tokenizer(settings, folder, corpus, processes, quiet=quiet)
+    start = start_of(settings, folder, corpus, there=not fresh and bool(checkpoints(folder)))
+    tokenizer = run_tokenizer(settings, folder, corpus, processes, start=start, quiet=quiet)
     stores = shared_stores(corpus, tokenizer, recipe, processes, quiet=quiet)
     known = number_languages(recipe, stores, settings.initial)
     refuse_misfit(recipe, stores)
@@ -83,7 +87,10 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
     for reader in mixture.readers + held_out.readers:
         reader.plan(0)  # a layout that cannot use this corpus says so before anything is written
 
-    model = build(recipe, vocabulary=tokenizer.size, seed=settings.seed, initial=settings.initial).to(processes.device)
+    vocabulary = max(tokenizer.size, start.vocabulary)
+    model = build(recipe, vocabulary=vocabulary, seed=settings.seed, initial=start.model).to(processes.device)
+    if start.model is not None:
+        start_heads(model, start.model, stores.train)
     model.spell(tokenizer.tokens())
     model.languages = find_languages(recipe, stores, tokenizer, known)
     fingerprint = {name: stores.info[name] for name in ("corpus", "tokenizer")}
@@ -93,7 +100,8 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
         refuse_other_data(folder, fingerprint, advice)
 
     def write() -> None:
-        save_recipe(folder, recipe)
+        save_recipe(folder, start.kept(recipe))
+        start.save(folder)
         tokenizer.save(folder / TOKENIZER)
         save_languages(folder, model.languages)
         save_units(folder, entries)
@@ -107,18 +115,20 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
     trivial = trivial_losses(recipe, entropy)
     outcome = fit(
         model, mixture, plan=plan_of(recipe), settings=settings, folder=folder, processes=processes, fingerprint=fingerprint, write=write,
-        measure=measure, opening=[_opening(settings, model, stores), *dict.fromkeys(filter(None, warnings))], entropy=entropy,
+        measure=measure, opening=[_opening(settings, model, stores), *start.notes, *dict.fromkeys(filter(None, warnings))], entropy=entropy,
         trivial=trivial, some_unused=some_unused(recipe), fresh=fresh, quiet=quiet,
     )  # fmt: skip
     if not outcome.held_out:  # stopped before the first mark, or resumed with nothing left to do
         outcome = replace(outcome, held_out=measure(outcome.position.spent))
     if processes.first:
-        _report(folder, settings, model=model, outcome=outcome, stores=stores, mixture=mixture)
+        _report(folder, settings, model=model, outcome=outcome, stores=stores, mixture=mixture, notes=start.notes)
     processes.wait()
     return Finished(folder=folder, outcome=outcome, entropy=entropy, trivial=trivial)
 
 
-def _report(folder: Path, settings: Settings, *, model: Model, outcome: Outcome, stores: Stores, mixture: Mixture[Reader]) -> None:
+def _report(
+    folder: Path, settings: Settings, *, model: Model, outcome: Outcome, stores: Stores, mixture: Mixture[Reader], notes: Sequence[str]
+) -> None:
     """outcome.json for programs, card.md for people."""
     recipe, entropy = settings.recipe, stores.unigram_entropy
     trivial = trivial_losses(recipe, entropy)
@@ -128,7 +138,7 @@ def _report(folder: Path, settings: Settings, *, model: Model, outcome: Outcome,
         folder, settings=settings, parent=catalog.parent(recipe), outcome=outcome,
         data=stores.info | {"tokens": len(stores.train.tokens), "held_out_tokens": len(stores.held_out.tokens)},
         figures=[figure for pair in zip(recipe.kinds, mixture.readers, strict=True) for figure in measure_noise(*pair)],
-        entropy=entropy, trivial=trivial, parameters=sum(p.numel() for p in model.parameters()),
+        entropy=entropy, trivial=trivial, parameters=sum(p.numel() for p in model.parameters()), notes=notes,
     )  # fmt: skip
 
 
