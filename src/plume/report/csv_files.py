@@ -30,20 +30,8 @@ def models_csv(study: StudyLookup) -> str:
     """A row for each model, with what it is, how good, and what it took."""
     header = (
         ["model", "family", "size", "control", "recommended", "quality", "low", "high", "complete", "pareto", "per_second", "seconds"]
-        + [
-            "parameters",
-            "flops_per_token",
-            "disk",
-            "tokens",
-            "tokens_per_second",
-            "peak_memory",
-            "tokenizer",
-            "parent",
-            "paper",
-            "title",
-            "group",
-            "mode",
-        ]
+        + ["parameters", "flops_per_token", "disk", "tokens", "tokens_per_second", "peak_memory", "tokenizer", "parent", "paper", "title"]
+        + ["group", "mode"]
         + [f"{kind}:{task}" for task in study.tasks for kind in ("mean", "low", "high")]
     )
     return _written(header, [_model(study, name) for name in study.models])

@@ -20,6 +20,14 @@ from plume.comparing.results import (
 from plume.report.charts.drawing import Shape
 from plume.report.words import Wording
 
+_GROUPS = {
+    ModelGroup.NOTHING: "group_nothing",
+    ModelGroup.PUBLIC: "group_public",
+    ModelGroup.CONTINUED: "group_continued",
+    ModelGroup.DERIVED: "group_derived",
+    ModelGroup.CONTROL: "controls",
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class StudyLookup:
@@ -83,6 +91,10 @@ class StudyLookup:
         """All models by what they stand for, baselines last; within a group the best first."""
         found = [(group, self._ranked([model for model in self.results.models if model.group is group])) for group in ModelGroup]
         return [(group, models) for group, models in found if models]
+
+    def group(self, group: ModelGroup) -> str:
+        """Its name."""
+        return self.words(_GROUPS[group])
 
     def told(self, model: ModelRecord) -> str:
         """A word to stand beside its name: what kind of baseline it is, and whether its features were frozen."""

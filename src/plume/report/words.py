@@ -9,11 +9,10 @@ from plume.core.errors import PlumeError, suggest
 from plume.report.words_charts import WORDS as CHARTS
 from plume.report.words_findings import WORDS as FINDINGS
 from plume.report.words_page import WORDS as PAGE
-from plume.report.words_public import WORDS as PUBLIC
 from plume.report.words_records import WORDS as RECORDS
 
 LANGUAGES = ("en", "zh")
-ALL: dict[str, tuple[str, str]] = {**PAGE, **FINDINGS, **CHARTS, **RECORDS, **PUBLIC}
+ALL: dict[str, tuple[str, str]] = {**PAGE, **FINDINGS, **CHARTS, **RECORDS}
 
 
 class Wording:

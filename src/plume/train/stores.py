@@ -17,7 +17,7 @@ from plume.model.recipe import Recipe
 from plume.text.sentences import cut_warning
 from plume.text.tokenizer import Tokenizer
 from plume.text.words import Words
-from plume.train.continuing.start import Start
+from plume.train.continuing.start import StartingPoint
 from plume.train.distributed import Processes
 from plume.train.settings import Settings
 
@@ -31,7 +31,9 @@ def read_stores(corpus: Corpus, tokenizer: Tokenizer, *, words: Words, quiet: bo
         return build_stores(corpus, tokenizer, words=words, cache=None, progress=lambda done: bar.update(task, completed=done))
 
 
-def run_tokenizer(settings: Settings, folder: Path, corpus: Corpus, processes: Processes, *, start: Start, quiet: bool) -> Tokenizer:
+def run_tokenizer(
+    settings: Settings, folder: Path, corpus: Corpus, processes: Processes, *, start: StartingPoint = StartingPoint(), quiet: bool
+) -> Tokenizer:
     """The run's own when resuming, a given one, that of the model it starts from, or one trained here by the first process and read by the others."""
     form = settings.recipe.format
     own = folder / TOKENIZER

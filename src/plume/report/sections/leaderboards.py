@@ -132,14 +132,11 @@ def _line(study: StudyLookup, task: TaskRecord, summary: Summary, seeds: tuple[i
 
 def _kind(study: StudyLookup, model: str) -> str:
     """What it stands for, where that is not the corpus from nothing."""
-    record = study.models.get(model)
+    record, words = study.models.get(model), study.words
     if record is None or record.group is ModelGroup.NOTHING:
         return ""
-    return (
-        study.told(record)
-        if record.control
-        else study.words("clause_comma").join(filter(None, (study.words.of(record.group), study.told(record))))
-    )
+    group = [] if record.control else [study.group(record.group)]
+    return words("clause_comma").join([*group, *filter(None, [study.told(record)])])
 
 
 def _absent(study: StudyLookup, task: TaskRecord) -> str:

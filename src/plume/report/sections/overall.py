@@ -32,9 +32,7 @@ def overall_table(study: StudyLookup) -> Table:
 
 def _heading(study: StudyLookup, group: ModelGroup, several: int) -> str:
     """Recipes and baselines alone need no word for the recipes."""
-    if group is ModelGroup.NOTHING and several <= 2:
-        return ""
-    return study.words("controls") if group is ModelGroup.CONTROL else study.words.of(group)
+    return "" if group is ModelGroup.NOTHING and several <= 2 else study.group(group)
 
 
 def _columns(study: StudyLookup) -> tuple[TableColumn, ...]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from plume.comparing.results import Gain, TaskGain, Verdict
+from plume.comparing.results import Gain, GainOf, TaskGain, Verdict
 from plume.report.blocks import Bullets
 from plume.report.formats import rate, signed, size
 from plume.report.lookup import StudyLookup
+
+_KEYS = {GainOf.CORPUS: ("gain_corpus", "gain_corpus_some"), GainOf.CHECKPOINT: ("gain_checkpoint", "gain_checkpoint_some")}
 
 
 def gains(study: StudyLookup) -> list[Bullets]:
@@ -22,8 +24,10 @@ def gain_sentences(study: StudyLookup) -> list[str]:
 def _difference(study: StudyLookup, gain: Gain) -> str:
     words = study.words
     tasks = words("clause_stop").join(_task(study, one) for one in gain.tasks)
-    key = f"gain_{gain.of.value}" if gain.quality is not None else f"gain_{gain.of.value}_some"
-    return words(key, model=gain.model, against=gain.against, by=signed(gain.quality or 0.0), tasks=tasks)
+    whole, some = _KEYS[gain.of]
+    return words(
+        whole if gain.quality is not None else some, model=gain.model, against=gain.against, by=signed(gain.quality or 0.0), tasks=tasks
+    )
 
 
 def _task(study: StudyLookup, gain: TaskGain) -> str:

@@ -25,7 +25,7 @@ _CONFIG, _TASK = "config.json", "task.json"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Start:
+class StartingPoint:
     """A model to start from; of a run that goes on from a checkpoint, only the figures are known."""
 
     vocabulary: int = 0  # vectors that it has, which may be more than its tokenizer has tokens
@@ -45,16 +45,16 @@ class Start:
             write_json(folder / START, {"vocabulary": self.vocabulary, "length": self.length, "notes": list(self.notes)})
 
 
-def read_start(path: Path) -> Start:
+def read_start(path: Path) -> StartingPoint:
     """A plume directory or a Hugging Face directory, whole."""
     _refuse(path)
     if (path / RECIPE).exists() or not (path / _CONFIG).exists():
         model, tokenizer = load_model(path)
-        found = Start(model=model, tokenizer=tokenizer)
+        found = StartingPoint(model=model, tokenizer=tokenizer)
     else:
         imported = read_folder(path)
         notes = () if imported.head is None else (f"The head of {imported.head.architecture} was left out.",)
-        found = Start(model=imported.model, tokenizer=imported.tokenizer, notes=notes)
+        found = StartingPoint(model=imported.model, tokenizer=imported.tokenizer, notes=notes)
         model = imported.model
     return replace(found, vocabulary=model.vocabulary, length=model.recipe.training.length)
 
@@ -75,13 +75,13 @@ def _refuse(path: Path) -> None:
         raise PlumeError(f"{path}: the training of word vectors cannot be continued; only the pre-training of a network can.")
 
 
-def start_of(settings: Settings, folder: Path, corpus: Corpus, *, there: bool) -> Start:
+def start_of(settings: Settings, folder: Path, corpus: Corpus, *, there: bool) -> StartingPoint:
     """What the run starts from: nothing, a model, or, with `there`, a checkpoint of its own, which needs no other model any more."""
     if settings.initial is None:
-        return Start()
+        return StartingPoint()
     if there:
         told = read_json(folder / START, "what the run started from") if (folder / START).exists() else {}
-        return Start(vocabulary=told.get("vocabulary", 0), length=told.get("length", 0), notes=tuple(told.get("notes", ())))
+        return StartingPoint(vocabulary=told.get("vocabulary", 0), length=told.get("length", 0), notes=tuple(told.get("notes", ())))
     start = read_start(Path(settings.initial))
     assert start.model is not None and start.tokenizer is not None
     notes = (*start.notes, *_new_heads(settings.recipe, start.model))

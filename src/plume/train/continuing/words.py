@@ -44,11 +44,14 @@ def add_words(model: Model, tokenizer: Tokenizer, corpus: Corpus, count: int) ->
     """At most `count` of the corpus; a word about them."""
     words = find_words(tokenizer, sample_paragraphs(corpus, limit=_SAMPLE), count)
     if not words:
-        note = "No word was added: none that is frequent in the corpus is cut into pieces. (Tokenizers that take Chinese by the character have no words.)"
+        note = "No word was added: none that is frequent in the corpus is cut into pieces (tokenizers that take Chinese by the character have none)."
         return WithWords(model=model, tokenizer=tokenizer, note=note)
     larger = with_words(tokenizer, words)
     shown = ", ".join(larger.decode([tokenizer.size + place]).strip() for place in range(min(_SHOWN, len(words))))
-    note = f"{len(words):,} words of the corpus were added to the tokenizer, each as the mean of its pieces: {shown}{' …' if len(words) > _SHOWN else ''}"
+    note = (
+        f"{len(words):,} words of the corpus were added to the tokenizer, each as the mean of its pieces: "
+        f"{shown}{' …' if len(words) > _SHOWN else ''}"
+    )
     return WithWords(model=grown(model, tokenizer.size, words), tokenizer=larger, note=note)
 
 
@@ -104,15 +107,14 @@ def _check_kind(file: Mapping[str, Any]) -> str:
     model = file["model"]
     kind: str = model["type"]
     if kind not in ("WordPiece", "Unigram", "BPE") or model.get("end_of_word_suffix"):
-        raise PlumeError(
-            f"--add-words is for tokenizers that cut words into pieces (WordPiece, byte-level BPE, Unigram), not {kind} with whole words or word ends."
-        )
+        raise PlumeError("--add-words is for tokenizers that cut words into pieces: WordPiece, byte-level BPE and Unigram.")
     return kind
 
 
 @torch.no_grad()
 def grown(model: Model, first: int, words: Sequence[NewWord]) -> Model:
-    """The model with a vector for each word from the id `first` on: wherever a token has a row, at the input or the output, the mean of its pieces'."""
+    """The model with a vector for each word, from the id `first` on: wherever tokens have rows, at the input or the output, the mean of its
+    pieces' rows."""
     recipe = model.recipe
     made = recipe.assembly.build(recipe, vocabulary=max(model.vocabulary, first + len(words)))
     made.languages = model.languages
