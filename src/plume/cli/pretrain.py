@@ -39,8 +39,8 @@ def run(
         Path | None,
         typer.Option(
             help="Start from the weights and tokenizer of this model, plume's or a Hugging Face directory. Without a recipe it goes on with its "
-            "family's objective: rows of up to 128 tokens, 32 a step, a learning rate of 0.064/width (a quarter of that for training from "
-            "nothing) after a warm-up of 6%, its own dropout; a head that it lacks is made."
+            "family's objective: rows of up to 128 tokens, 8 a step (32 where it was trained so), a learning rate of up to 0.128/width after a "
+            "warm-up of 6%, its own dropout; a head that it lacks is made."
         ),
     ] = None,
     add_words: Annotated[

@@ -34,7 +34,7 @@ def read_stores(corpus: Corpus, tokenizer: Tokenizer, *, words: Words, quiet: bo
 def run_tokenizer(
     settings: Settings, folder: Path, corpus: Corpus, processes: Processes, *, start: StartingPoint = StartingPoint(), quiet: bool
 ) -> Tokenizer:
-    """The run's own when resuming, a given one, that of the model it starts from, or one trained here by the first process and read by the others."""
+    """The run's own when resuming, a given one, its start's, or one trained here by the first process and read by the others."""
     form = settings.recipe.format
     own = folder / TOKENIZER
     resumed = own.exists()
@@ -44,11 +44,7 @@ def run_tokenizer(
     if settings.tokenizer:
         return Tokenizer.load(Path(settings.tokenizer), format=form)
     if start.tokenizer is not None:
-        return (
-            start.tokenizer
-            if start.tokenizer.format == form
-            else Tokenizer(start.tokenizer.backend, format=form, source=str(settings.initial))
-        )
+        return Tokenizer(start.tokenizer.backend, format=form, source=str(settings.initial))
     if processes.first:
         console = Console(stderr=True, quiet=quiet)
         with console.status(f"training a {type(settings.recipe.tokenizer).__name__} tokenizer …"):

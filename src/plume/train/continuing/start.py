@@ -103,6 +103,7 @@ def _origin(settings: Settings) -> str:
 
 def _new_heads(recipe: Recipe, model: Model) -> Sequence[str]:
     wanted = dict.fromkeys(one.head_of or one.name for one in recipe.objectives)
-    return [
-        f"It has no head for {name}: a new one was made, which starts from random weights." for name in wanted if name not in model.heads
-    ]
+    made = [f"It has no head for {name}: a new one was made." for name in wanted if name not in model.heads]
+    if made and recipe.assembly.generates:
+        made.append("Its generator is new as well, and has learned nothing yet.")
+    return made
