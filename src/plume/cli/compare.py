@@ -225,7 +225,7 @@ def _finish(results: Results, folder: Path, *, language: str, quiet: bool) -> No
     from rich.console import Console
     from rich.table import Table
 
-    from plume.report import verdict_of, write_report
+    from plume.report import gains_of, verdict_of, write_report
 
     page = write_report(results, folder, language=language)
     if quiet:
@@ -240,6 +240,8 @@ def _finish(results: Results, folder: Path, *, language: str, quiet: bool) -> No
     console = Console(highlight=False, markup=False)
     console.print(table)
     console.print(f"\n{verdict_of(results, language=language)}")
+    for sentence in gains_of(results, language=language):
+        console.print(sentence)
     console.print(f"\n{page} (also report.md, results.json, scores.csv, models.csv)", soft_wrap=True)
 
 

@@ -92,7 +92,7 @@ def tuning_seconds(study: Study, look: Look, found: Rehearsal, *, mode: str = ""
     if (budget := options.get("budget")) is not None and Budget.parse(budget).unit == "seconds":
         return Budget.parse(budget).amount
     epochs = options.get("epochs", epochs_for(look.train))
-    if (each := found.answering.get(look.name)) is not None and found.step is None:
+    if (each := found.answering.get(look.name)) is not None:
         passes = _FROZEN if mode else _LEARNING
         return each * (passes * look.train * epochs + look.train + look.scored)  # a tenth is held out, and measured ten times at most
     # Scoring on dev and on the scored file costs about a third of a training pass, ten times a run at most.
