@@ -28,7 +28,7 @@ recipe = catalog.declaration
 
 
 def pretrain(
-    recipe: str | Recipe | StaticRecipe,
+    recipe: str | Recipe | StaticRecipe | None = None,
     *,
     corpus: str | Path | Sequence[str | Path],
     out: str | Path,
@@ -38,12 +38,13 @@ def pretrain(
     quiet: bool = False,
     **settings: Any,
 ) -> LanguageModel | WordModel:
-    """Pre-train `recipe` on `corpus` and return the model; everything is in `out`.
+    """Pre-train `recipe` on `corpus` and return the model; everything is in `out`. Without a recipe the model that `init` names, plume's or a
+    Hugging Face directory, goes on with its family's objective.
 
     Without a budget a network trains for ten minutes, word vectors for the recipe's epochs. `objectives` replace the recipe's own, with weights
     ("masked_lm=1", "sentence_order=0.5"). `overrides` are parts by dotted path, as --set takes them ("network.depth=4"). `settings` are those
-    of the command line: seed, save_every; for networks tokenizer, init, accumulate, precision, device, workers, log_every, shard, recompute,
-    tensorboard, lexicon; for word vectors threads.
+    of the command line: seed, save_every; for networks tokenizer, init, add_words, accumulate, precision, device, workers, log_every, shard,
+    recompute, tensorboard, lexicon; for word vectors threads.
     """
     runs.start(recipe, corpus=corpus, out=Path(out), budget=budget, objectives=objectives, overrides=overrides, quiet=quiet, **settings)
     return _trained(out)
@@ -85,7 +86,9 @@ def compare(
     *,
     corpus: str | Path | Sequence[str | Path],
     tasks: str | Sequence[str],
-    recipes: str | Sequence[str],
+    recipes: str | Sequence[str] = (),
+    models: str | Sequence[str] = (),
+    continued: str | Sequence[str] = (),
     budget: str = "10m",
     out: str | Path,
     resume: bool = False,
@@ -95,13 +98,14 @@ def compare(
 ) -> Results:
     """Pre-train every recipe on `corpus` at the same budget, tune each on every task, and return what was measured; the report is in `out`.
 
+    `models` are directories that enter as they are ("minilm=./hf-minilm"); those named in `continued` also with their pre-training continued.
     `tasks` are written as on the command line: "ner=train.conll,test.conll". `settings` are those of the command line: seeds, size, tokenizer,
-    static, overrides, tune, threads, probes, margin.
+    static, overrides, tune, threads, probes, margin, continue_on.
     """
     listed = [corpus] if isinstance(corpus, str | Path) else list(corpus)
     asked = [parse_task(text) for text in ([tasks] if isinstance(tasks, str) else tasks)]
-    families = recipes.split(",") if isinstance(recipes, str) else recipes
-    study = make_study(corpus=listed, tasks=asked, recipes=families, budget=budget, **settings)
+    families, directories, going_on = (one.split(",") if isinstance(one, str) else one for one in (recipes, models, continued))
+    study = make_study(corpus=listed, tasks=asked, recipes=families, models=directories, continued=going_on, budget=budget, **settings)
     made = run_study(study, Path(out), resume=resume, quiet=quiet)
     assert made is not None
     write_report(made.results, Path(out), language=language)

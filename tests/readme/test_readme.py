@@ -24,7 +24,16 @@ from plume.train import probe
 ROOT = Path(__file__).parents[2]
 MARK = "<!-- tested -->"
 # In the order of reading: a guide goes on with the models of those before it.
-GUIDES = ("pretraining.md", "corpora.md", "own-recipes.md", "word-vectors.md", "tuning.md", "hugging-face.md", "python.md")
+GUIDES = (
+    "pretraining.md",
+    "corpora.md",
+    "own-recipes.md",
+    "word-vectors.md",
+    "tuning.md",
+    "hugging-face.md",
+    "checkpoints.md",
+    "python.md",
+)
 PAGES = ("README.md", "README.zh.md", *(f"docs/{guide}" for guide in GUIDES), *(f"docs/zh/{guide}" for guide in GUIDES))
 
 

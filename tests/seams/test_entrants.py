@@ -31,12 +31,14 @@ from plume.comparing.running import work
 from plume.comparing.running.engine import State
 from plume.comparing.running.run import read_states
 from plume.comparing.shown import shown
-from plume.comparing.study import Study, make_study, parse_task
+from plume.comparing.study import ContinueOn, Study, make_study, parse_task
 from plume.comparing.study_file import read_study_file, write_study_file
 from plume.core.errors import PlumeError
 from plume.core.files import write_json
+from plume.core.part import replace
 from plume.model.checkpoint import WEIGHTS, load_model, read_weights, save_model
 from plume.report import write_report
+from plume.report.words import Wording
 from plume.static.exchange import import_vectors
 from plume.train import runs
 
@@ -251,3 +253,38 @@ def test_what_is_no_model_is_refused(home: Path, tmp_path: Path) -> None:
     ):
         with pytest.raises(PlumeError, match=said):
             entrants(study_of(home, recipes))
+
+
+def test_a_public_model_is_compared_as_it_is_and_continued(home: Path, tmp_path: Path, run: Run) -> None:
+    """A Hugging Face directory without a head, on the texts of the task; killed in between, the study says how it tunes as it did before."""
+    model, tokenizer = load_model(home / "mine")
+    bare = replace(model.recipe, objectives=())
+    without = bare.assembly.build(bare, vocabulary=model.vocabulary)
+    without.load_state_dict({name: value for name, value in model.state_dict().items() if name in without.state_dict()})
+    save_model(tmp_path / "bare", without, tokenizer)
+    plume.export_hf(tmp_path / "bare", out=tmp_path / "theirs")
+    study = replace(
+        study_of(home, ["bert"]), models=(f"small={tmp_path}/theirs",), continued=("small",), continue_on=ContinueOn.TASKS, seeds=1
+    )
+    out = tmp_path / "study"
+    made, _ = run(study, out)
+    results = made.results
+    assert {one.status for one in (*results.scores, *results.pretraining)} == {Status.DONE}
+    assert {one.name: one.group.name for one in results.models} == {
+        "bert": "NOTHING", "small": "PUBLIC", "continue:small": "CONTINUED", "scratch": "CONTROL", "fasttext": "CONTROL"
+    }  # fmt: skip
+    corpus, checkpoint = results.gains
+    assert (corpus.model, corpus.against, checkpoint.against) == ("continue:small", "small", "bert")
+    texts = (out / "models" / "continue-small" / "texts.jsonl").read_text(encoding="utf-8")
+    assert all(line.split("\t")[0] in texts for line in (home / "kind.train.tsv").read_text(encoding="utf-8").splitlines()[1:])
+    for language, said in (("en", "What your corpus added"), ("zh", "你的语料带来了什么")):
+        page = write_report(results, out, language=language).read_text(encoding="utf-8")
+        assert said in page and Wording(language)("group_public") in page and Wording(language)("group_continued") in page
+    assert '"gains"' in (out / "results.json").read_text(encoding="utf-8")
+
+    assert (out / "modes.json").exists()
+    write_json(out / "modes.json", {"mode": {"small": "features"}, "left_out": {}})
+    frozen, engine = run(study, out, resume=True, again=["small:0"])
+    assert "tune-small-0-kind" in engine.ran and "--mode features" in frozen.results.commands["tune-small-0-kind"]
+    assert next(one.mode for one in frozen.results.models if one.name == "small") == "features"
+    assert "frozen features" in write_report(frozen.results, out).read_text(encoding="utf-8")

@@ -38,6 +38,19 @@ def run(
             "or continue:./hf-roberta for continued pre-training.  [default: bert,electra,xlnet,gpt2]"
         ),
     ] = None,
+    models: Annotated[
+        str | None,
+        typer.Option(
+            help="Model directories to compare with, comma-separated, plume's or Hugging Face's, named if you like: minilm=./hf-minilm,./runs/x"
+        ),
+    ] = None,
+    continue_: Annotated[
+        str | None, typer.Option("--continue", help="Of --models, those that also enter with pre-training continued at the budget: minilm")
+    ] = None,
+    continue_on: Annotated[
+        str | None,
+        typer.Option(help="Continue on: corpus, or tasks (the training examples' texts, unlabelled).  [default: corpus]"),
+    ] = None,
     budget: Annotated[str | None, typer.Option(help="Pre-training budget of each run: 20m, 5e6tokens, 1e14flops.  [default: 10m]")] = None,
     seeds: Annotated[int | None, typer.Option(help="Random seeds; each run is repeated once per seed.  [default: 3]")] = None,
     size: Annotated[str | None, typer.Option(help="Model size of families named without one: tiny, mini, small …  [default: tiny]")] = None,
@@ -78,7 +91,7 @@ def run(
     from plume.comparing.forks import fork_server
 
     fork_server()
-    from plume.comparing.compare import compare, finished, prepare
+    from plume.comparing.compare import compare, decided, finished, prepare
     from plume.comparing.running.engines import make_engine
     from plume.comparing.running.run import read_states
     from plume.core.errors import PlumeError
@@ -87,7 +100,8 @@ def run(
     Wording(language)  # refuses an unknown language at once
     resume = resume or again is not None
     given = {
-        "corpus": corpus, "recipes": recipes.split(",") if recipes else None, "budget": budget, "seeds": seeds, "size": size,
+        "corpus": corpus, "recipes": _listed(recipes), "models": _listed(models), "continued": _listed(continue_),
+        "continue_on": continue_on, "budget": budget, "seeds": seeds, "size": size,
         "tokenizer": tokenizer, "static": static, "overrides": set_, "tune": tune, "threads": threads, "probes": probes, "margin": margin,
     }  # fmt: skip
     chosen = {name: value for name, value in given.items() if value is not None}
@@ -97,7 +111,7 @@ def run(
             found = _study(study, task, chosen, folder if resume else Path(scratch), language=language, resume=resume)
             where = make_engine(engine, address, threads=found.threads)
             where.close()
-            prepared = prepare(found, slots=where.slots, again=again or (), quiet=quiet)
+            prepared = prepare(found, slots=where.slots, again=again or (), modes=decided(folder) if resume else None, quiet=quiet)
             _print_plan(prepared, read_states(folder, [cell for cell in prepared.cells if cell not in prepared.anew]) if resume else ())
         return
     found = _study(study, task, chosen, folder, language=language, resume=resume)
@@ -116,6 +130,10 @@ def run(
     if made.stopped_by is not None:
         print(f"stopped by {made.stopped_by}; progress is saved. To resume: {_again(folder, language)}", file=sys.stderr)
         raise SystemExit(128 + getattr(signal, made.stopped_by, signal.SIGTERM))
+
+
+def _listed(text: str | None) -> list[str] | None:
+    return [one.strip() for one in text.split(",") if one.strip()] if text else None
 
 
 def _study(path: Path | None, tasks: list[str] | None, chosen: dict[str, Any], folder: Path, *, language: str, resume: bool) -> Study:
@@ -167,15 +185,19 @@ def _print_plan(prepared: PreparedStudy, ended: Container[str] = ()) -> None:
 
     plan = prepared.plan
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("model", "parameters", "tokens/s", "time", "memory", "disk"):
+    for column in ("model", "parameters", "tokens/s", "tuning", "time", "memory", "disk"):
         table.add_column(column, justify="left" if column == "model" else "right")
     for line in plan.lines:
         speed = f"{line.tokens_per_second:,.0f}" if line.tokens_per_second else "–"
         sizes = [f"{line.memory / 2**20:,.0f} MB" if line.memory else "–", f"{line.disk / 2**20:,.0f} MB" if line.disk else "–"]
-        table.add_row(line.entrant, f"{line.parameters:,}" if line.parameters else "–", speed, duration(line.seconds), *sizes)
+        table.add_row(
+            line.entrant, f"{line.parameters:,}" if line.parameters else "–", speed, duration(line.tuning), duration(line.seconds), *sizes
+        )
     console = Console(highlight=False, markup=False)
     console.print(table)
     for line in plan.lines:
+        if line.mode:
+            console.print(f"{line.entrant} is too large to be fine-tuned within reason: its frozen features are used (--mode {line.mode}).")
         for task, reason in line.cannot.items():
             console.print(f"{line.entrant} cannot {f'do {task}' if task else 'be pre-trained'}: {reason}")
     study = prepared.study
@@ -218,7 +240,7 @@ def _finish(results: Results, folder: Path, *, language: str, quiet: bool) -> No
     from rich.console import Console
     from rich.table import Table
 
-    from plume.report import verdict_of, write_report
+    from plume.report import gains_of, verdict_of, write_report
 
     page = write_report(results, folder, language=language)
     if quiet:
@@ -233,6 +255,8 @@ def _finish(results: Results, folder: Path, *, language: str, quiet: bool) -> No
     console = Console(highlight=False, markup=False)
     console.print(table)
     console.print(f"\n{verdict_of(results, language=language)}")
+    for sentence in gains_of(results, language=language):
+        console.print(sentence)
     console.print(f"\n{page} (also report.md, results.json, scores.csv, models.csv)", soft_wrap=True)
 
 

@@ -35,7 +35,18 @@ def run(
     tokenizer: Annotated[
         Path | None, typer.Option(help="Use this tokenizer.json, vocab.txt or model directory instead of training a tokenizer.")
     ] = None,
-    init: Annotated[Path | None, typer.Option(help="Initialise from the weights and tokenizer of this model.")] = None,
+    init: Annotated[
+        Path | None,
+        typer.Option(
+            help="Start from the weights and tokenizer of this model, plume's or a Hugging Face directory. Without a recipe it goes on with its "
+            "family's objective: rows of up to 128 tokens, 8 a step (32 where it was trained so), a learning rate of up to 0.128/width after a "
+            "warm-up of 6%, its own dropout; a head that it lacks is made."
+        ),
+    ] = None,
+    add_words: Annotated[
+        int,
+        typer.Option(help="With --init: add so many words of the corpus that its tokenizer cuts into pieces, each started as their mean."),
+    ] = 0,
     lexicon: Annotated[
         Path | None,
         typer.Option(
@@ -67,12 +78,13 @@ def run(
         stopped = runs.go_on(resume, budget=budget, quiet=quiet)
         _say_what_next(resume, stopped, quiet=quiet)
         return
-    if recipe is None or not corpus or out is None:
-        missing = [what for what, value in (("a recipe", recipe), ("--corpus", corpus), ("--out", out)) if not value]
+    if (recipe is None and init is None) or not corpus or out is None:
+        missing = [what for what, value in (("a recipe", recipe or init), ("--corpus", corpus), ("--out", out)) if not value]
         raise PlumeError(f"{' and '.join(missing)} missing: plume pretrain bert/tiny --corpus corpus.txt --out runs/bert")
     # What was left as it is, is not passed on: word vectors have no use for most of it, and say so where it is given.
     given = {
-        "tokenizer": tokenizer, "init": init, "lexicon": lexicon, "accumulate": accumulate if accumulate != 1 else None,
+        "tokenizer": tokenizer, "init": init, "add_words": add_words or None, "lexicon": lexicon,
+        "accumulate": accumulate if accumulate != 1 else None,
         "precision": precision if precision != "auto" else None, "device": device if device != "auto" else None,
         "workers": workers if workers != 1 else None, "log_every": log_every if log_every != 10 else None, "shard": shard or None,
         "recompute": recompute or None, "tensorboard": tensorboard or None, "threads": threads,

@@ -12,6 +12,7 @@ from typing import Any
 from plume._version import __version__
 from plume.comparing.cells import Cell, CellKind
 from plume.comparing.entrants.entrant import Entrant
+from plume.comparing.gains import public_gains
 from plume.comparing.measuring.records import model_record, pretrain_record, score_record
 from plume.comparing.naming import called
 from plume.comparing.planning.commands import cell_command, study_command
@@ -93,11 +94,12 @@ def collect(
         ),
         costs=_costs(states, clock),
     )
-    return with_usage(results)
+    return with_usage(replace(results, gains=public_gains(results.models, results.standings, results.comparisons)))
 
 
 def _title(study: Study) -> str:
-    families = ", ".join(map(called, study.recipes)) if len(study.recipes) < 5 else f"{len(study.recipes)} families"
+    named = (*study.recipes, *study.models)
+    families = ", ".join(map(called, named)) if len(named) < 5 else f"{len(named)} {'models' if study.models else 'families'}"
     return f"{families} on {', '.join(Path(path).name for path in study.corpus)}"
 
 

@@ -14,6 +14,7 @@ from plume.comparing.entrants.entrant import Entrant
 from plume.comparing.entrants.lineup import entrants
 from plume.comparing.planning.again import cells_again, throw_away
 from plume.comparing.planning.grid import grid
+from plume.comparing.planning.modes import TuningModes, choose_modes, read_modes
 from plume.comparing.planning.plan import StudyPlan, make_plan
 from plume.comparing.planning.rehearsal import Look, Rehearsal, look_at_tasks, refuse_small_budget, rehearse_all
 from plume.comparing.results import Results, Status
@@ -21,7 +22,7 @@ from plume.comparing.running.board import Board
 from plume.comparing.running.engine import Engine
 from plume.comparing.running.engines import make_engine
 from plume.comparing.running.run import Clock, check_files, check_folder, claim_folder, locked, mark_cannot, read_states, run_cells
-from plume.comparing.running.work import read_study
+from plume.comparing.running.work import STUDY, read_study
 from plume.comparing.study import Study
 from plume.comparing.study_file import write_study_file
 from plume.core.files import write_text
@@ -42,6 +43,7 @@ class PreparedStudy:
     looks: list[Look]
     rehearsals: list[Rehearsal]
     plan: StudyPlan
+    modes: TuningModes = TuningModes()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,19 +55,24 @@ class Compared:
     stopped_by: str | None  # a signal's name, if one ended the study early; the results are then of what is there
 
 
-def prepare(study: Study, *, slots: int, again: Sequence[str] = (), quiet: bool = False) -> PreparedStudy:
-    """Read every file, try every model on every task, and count: nothing is written, and what cannot work says so."""
+def prepare(study: Study, *, slots: int, again: Sequence[str] = (), modes: TuningModes | None = None, quiet: bool = False) -> PreparedStudy:
+    """Read every file, try every model on every task, and count: nothing is written, and what cannot work says so. `modes` are those that were
+    decided when the study was started."""
     found = entrants(study)
-    cells = grid(study, found)
-    anew = cells_again(cells, again)
+    cells_again(grid(study, found), again)  # refuses what there is not
     console = Console(stderr=True, quiet=quiet)
     with console.status("reading the tasks …"):
         looks = look_at_tasks(study)
     with console.status("rehearsing a few steps of every model …"):
         rehearsals = rehearse_all(study, found, looks, slots=min(slots, runs_at_once(study.threads)))  # here, wherever cells are run
     refuse_small_budget(study.budget, rehearsals)
-    plan = make_plan(study, found, cells, looks, rehearsals, slots=slots)
-    return PreparedStudy(study=study, entrants=found, cells=cells, anew=anew, looks=looks, rehearsals=rehearsals, plan=plan)
+    modes = choose_modes(study, found, looks, rehearsals) if modes is None else modes
+    found, rehearsals = modes.applied(found), modes.told(rehearsals)
+    cells = grid(study, found)
+    return PreparedStudy(
+        study=study, entrants=found, cells=cells, anew=cells_again(cells, again), looks=looks, rehearsals=rehearsals,
+        plan=make_plan(study, found, cells, looks, rehearsals, slots=slots), modes=modes,
+    )  # fmt: skip
 
 
 def compare(
@@ -83,13 +90,14 @@ def compare(
     check_folder(folder, study, resume=resume)
     engine = engine or make_engine("local", threads=study.threads)
     clock = Clock(folder)
-    prepared = prepare(study, slots=engine.slots, again=again, quiet=quiet)
+    prepared = prepare(study, slots=engine.slots, again=again, modes=decided(folder), quiet=quiet)
     ended = read_states(folder, [cell for cell in prepared.cells if cell not in prepared.anew])
     with clock.stopped():
         agreed = agree(prepared, prepared.plan.left([key for key, state in ended.items() if state["status"] != Status.FAILED]))
     if not agreed:
         return None
     with locked(folder):
+        prepared.modes.save(folder)  # first: a study that is there has been decided on
         claim_folder(folder, study, slots=engine.slots)
         write_text(folder / STUDY_FILE, write_study_file(study, beside=folder))
         throw_away(folder, prepared.anew)
@@ -108,12 +116,17 @@ def compare(
         return Compared(folder=folder, results=results, stopped_by=stopped)
 
 
+def decided(folder: Path) -> TuningModes | None:
+    """How the study's models are tuned; None: there is no study yet. Those of earlier versions tuned everything."""
+    return read_modes(folder) or (TuningModes() if (folder / STUDY).exists() else None)
+
+
 def finished(folder: Path, *, margin: float | None = None) -> Results | None:
     """The results of a study in which every cell has ended, well or badly, with another margin if one is given; None: something is left to run."""
     study = read_study(folder)
     study = study if margin is None else replace(study, margin=margin)
     check_files(folder, study)
-    found = entrants(study)
+    found = (decided(folder) or TuningModes()).applied(entrants(study))
     cells = grid(study, found)
     states = read_states(folder, cells)
     if any(cell.key not in states for cell in cells):

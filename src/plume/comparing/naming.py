@@ -1,4 +1,5 @@
-"""How a user writes an entrant: a family (bert, bert/mini), a recipe file, a model's directory, or KIND:… for what is made of another.
+"""How a user writes an entrant: a family (bert, bert/mini), a recipe file, a model's directory, or KIND:… for what is made of another; before
+each may stand what it shall be called: minilm=./hf-minilm.
 
 Within a study paths are absolute, so that a name says by itself what it is.
 """
@@ -27,12 +28,27 @@ def split(text: str) -> tuple[str, str]:
     return (found.group(1), found.group(2)) if found else ("", text.strip())
 
 
-def absolute(text: str, *, beside: str | Path = "") -> str:
-    """With its path whole; a path that is not is relative to `beside`."""
-    kind, name = split(text)
-    if is_recipe_file(name) or _is_directory(name, beside):
+def labelled(text: str) -> tuple[str, str]:
+    """What the user calls it, "" where that is not said, and the rest.
+
+    >>> labelled("minilm=./models/minilm-l6"), labelled("./roberta")
+    (('minilm', './models/minilm-l6'), ('', './roberta'))
+    """
+    found = re.fullmatch(r"([\w.+-]+)=(.+)", text.strip())
+    return (found.group(1), found.group(2).strip()) if found else ("", text.strip())
+
+
+def absolute(text: str, *, beside: str | Path = "", directory: bool = False) -> str:
+    """With its path whole; a path that is not is relative to `beside`. `directory`: it can be nothing else."""
+    label, rest = labelled(text)
+    kind, name = split(rest)
+    if directory or is_recipe_file(name) or _is_directory(name, beside):
         name = os.path.abspath(os.path.join(beside, os.path.expanduser(name)))
-    return f"{kind}:{name}" if kind else name
+    return _joined(label, kind, name)
+
+
+def _joined(label: str, kind: str, name: str) -> str:
+    return (f"{label}=" if label else "") + (f"{kind}:" if kind else "") + name
 
 
 def _is_directory(name: str, beside: str | Path) -> bool:
@@ -44,26 +60,30 @@ def _is_directory(name: str, beside: str | Path) -> bool:
 
 def relative(text: str, *, beside: Path) -> str:
     """As it is written in a file that lies in `beside`: `absolute` turned round."""
-    kind, name = split(text)
+    label, rest = labelled(text)
+    kind, name = split(rest)
     if os.path.isabs(name):
         near = os.path.relpath(name, beside)
         name = near if is_recipe_file(near) or near.startswith(os.curdir) else os.path.join(os.curdir, near)
-    return f"{kind}:{name}" if kind else name
+    return _joined(label, kind, name)
 
 
 def path_in(text: str) -> Path | None:
     """The recipe file or directory that it names, if it does."""
-    name = split(text)[1]
+    name = split(labelled(text)[1])[1]
     return Path(name) if os.path.isabs(name) else None
 
 
 def called(text: str) -> str:
-    """What the entrant is called: as it was written, of a path its last part.
+    """What the entrant is called: as the user says, or as it was written, of a path its last part.
 
     >>> called("bert/mini"), called("/home/me/mine.py"), called("continue:/home/me/roberta")
     ('bert/mini', 'mine', 'continue:roberta')
     """
-    kind, name = split(text)
+    label, rest = labelled(text)
+    if label:
+        return label
+    kind, name = split(rest)
     if is_recipe_file(name):
         name = Path(name).stem
     elif os.path.isabs(name):

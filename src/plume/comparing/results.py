@@ -30,6 +30,25 @@ class Origin(enum.StrEnum):
     DERIVED = "derived"
 
 
+class ModelGroup(enum.StrEnum):
+    """What a model stands for beside the others."""
+
+    NOTHING = "your corpus, from nothing"
+    PUBLIC = "existing model, as it is"
+    CONTINUED = "existing model, continued"
+    DERIVED = "derived"
+    CONTROL = "baseline"
+
+
+_GROUPS = {
+    Origin.RECIPE: ModelGroup.NOTHING,
+    Origin.DIRECTORY: ModelGroup.PUBLIC,
+    Origin.HUGGING_FACE: ModelGroup.PUBLIC,
+    Origin.CONTINUED: ModelGroup.CONTINUED,
+    Origin.DERIVED: ModelGroup.DERIVED,
+}
+
+
 class Status(enum.StrEnum):
     """How a cell stands."""
 
@@ -115,6 +134,13 @@ class ModelRecord:
     tokenizer: str = ""  # in words
     origin: Origin = Origin.RECIPE
     source: str = ""  # the directory, or the models, that it was made of
+    continues: str = ""  # the model whose pre-training it goes on with
+    mode: str = ""  # how it is put to tasks, where that is not the usual way: features
+
+    @property
+    def group(self) -> ModelGroup:
+        """The one that it is shown in."""
+        return ModelGroup.CONTROL if self.control is not None else _GROUPS[self.origin]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -274,6 +300,39 @@ class Recommendation:
     all_equal: bool = False  # the study tells nothing apart
 
 
+class GainOf(enum.StrEnum):
+    """What made the difference."""
+
+    CORPUS = "corpus"  # an existing model, continued, against the same as it is
+    CHECKPOINT = "checkpoint"  # the best existing model, as it is or continued, against the best that started from nothing
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskGain:
+    """On one task, as the comparison of the two says it."""
+
+    task: str
+    difference: float
+    low: float
+    high: float
+    verdict: Verdict  # first: it is better than what it is held against
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gain:
+    """One model against another, and what each costs to run."""
+
+    of: GainOf
+    model: str
+    against: str
+    tasks: tuple[TaskGain, ...]
+    quality: float | None  # difference of the means over tasks; None: they do not have the same tasks
+    per_second: float  # predictions; 0: not timed
+    against_per_second: float
+    disk: int  # bytes
+    against_disk: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class Costs:
     """Seconds: of wall time, and of all runs that there was room for at a time, which is what the others are parts of."""
@@ -321,10 +380,12 @@ class Results:
     recommendation: Recommendation | None
     costs: Costs
     usage: tuple[ModelUsage, ...] = ()
+    gains: tuple[Gain, ...] = ()  # what the corpus and what public checkpoints added
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        return asdict(self) | {"costs": asdict(self.costs) | {"overhead": self.costs.overhead}}
+        models = [asdict(one) | {"group": one.group} for one in self.models]
+        return asdict(self) | {"models": models, "costs": asdict(self.costs) | {"overhead": self.costs.overhead}}
 
     def save(self, folder: Path) -> None:
         """As results.json."""

@@ -33,6 +33,13 @@ class Tokenizing(enum.StrEnum):
     OWN = "own"
 
 
+class ContinueOn(enum.StrEnum):
+    """What models go on with: the study's corpus (domain-adaptive), or the texts of its training examples (task-adaptive; arXiv:2004.10964)."""
+
+    CORPUS = "corpus"
+    TASKS = "tasks"
+
+
 @dataclass(frozen=True, kw_only=True)
 class StudyTask(Part):
     """A task with its files. Nothing is chosen by `scored`: where `dev` is not given, a tenth of the training examples is held out to choose by."""
@@ -54,6 +61,9 @@ class Study(Part):
     corpus: tuple[str, ...]
     tasks: tuple[StudyTask, ...]
     recipes: tuple[str, ...]  # the entrants, as `comparing/naming.py` reads them
+    models: tuple[str, ...] = ()  # directories, which enter as they are: NAME=PATH or PATH
+    continued: tuple[str, ...] = ()  # names of directories that also enter with their pre-training continued
+    continue_on: ContinueOn = ContinueOn.CORPUS
     budget: Budget
     seeds: int = 3
     size: str = "tiny"  # of recipes that are named without one
@@ -72,11 +82,14 @@ class Study(Part):
             raise PlumeError("A study needs a text to pre-train on: --corpus my.txt")
         if not self.tasks:
             raise PlumeError("A study needs something to be measured by: --task ner=train.conll,dev.conll")
-        if not self.recipes:
+        if not self.recipes and not self.models:
             raise PlumeError("A study needs families to compare: --recipes bert,electra,gpt2 (see 'plume recipes').")
-        for what, names in (("task", [task.name for task in self.tasks]), ("recipe", list(self.recipes))):
+        for what, names in (("task", [task.name for task in self.tasks]), ("recipe", list(self.recipes)), ("model", self._called())):
             if twice := next((name for name in names if names.count(name) > 1), None):
                 raise PlumeError(f"The {what} '{twice}' is there twice: name each once.")
+        for name in self.continued:
+            if name not in self._called():
+                raise PlumeError(f"--continue {name}: --models names no '{name}'; {suggest(name, self._called())}.")
         self._refuse_measured_in_corpus()
         if self.seeds < 1 or self.threads < 1:
             raise PlumeError(f"A study needs at least one seed and one thread, not {self.seeds} and {self.threads}.")
@@ -92,13 +105,17 @@ class Study(Part):
                 if path is not None and (corpus := _holds(self.corpus, path)):
                     raise PlumeError(f"{path}, on which '{task.name}' is measured, is part of the corpus {corpus}: take it out of there.")
 
+    def _called(self) -> list[str]:
+        """The names of the directories that enter as they are."""
+        return [naming.called(one) for one in self.models]
+
     def task(self, name: str) -> StudyTask:
         """By its name."""
         return next(task for task in self.tasks if task.name == name)
 
     def fingerprint(self) -> dict[str, str]:
         """What the files hold: a study goes on only with what it began with."""
-        named = [path for one in self.recipes if (path := naming.path_in(one)) is not None]
+        named = [path for one in (*self.recipes, *self.models) if (path := naming.path_in(one)) is not None]
         models = [path for path in named if not naming.is_recipe_file(path.name)]
         files = [*self.corpus, *(str(path) for path in named if path not in models)]
         files += [path for task in self.tasks for path in (task.train, task.scored, task.dev) if path]
@@ -189,7 +206,7 @@ def make_study(
     budget: str | Budget,
     **others: Any,
 ) -> Study:
-    """A study from what a user writes, on the command line, in a file or in Python."""
+    """A study from what a user writes, on the command line, in a file or in Python. Of `others`, `models` are directories."""
     for path in corpus:
         if not Path(path).exists():
             raise PlumeError(f"There is no corpus at {path}.")
@@ -214,6 +231,14 @@ def _typed(values: Mapping[str, Any]) -> dict[str, Any]:
         made["tokenizer"] = Tokenizing(way)
     if "margin" in made:
         made["margin"] = float(made["margin"])
+    if (on := made.get("continue_on")) is not None:
+        if on not in list(ContinueOn):
+            raise PlumeError(f"Models are continued on the {' or the '.join(ContinueOn)}, not on '{on}'.")
+        made["continue_on"] = ContinueOn(on)
+    if "models" in made:
+        made["models"] = tuple(naming.absolute(one, directory=True) for one in made["models"])
+    if "continued" in made:
+        made["continued"] = tuple(dict.fromkeys(made["continued"]))
     if "overrides" in made:
         made["overrides"] = tuple(made["overrides"])
     if "tune" in made:  # one way to write a number, so that equal studies are equal

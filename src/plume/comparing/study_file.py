@@ -14,9 +14,9 @@ from plume.comparing.results import MARGIN
 from plume.comparing.study import TUNE_OPTIONS, Study, StudyTask, make_study, make_task
 from plume.core.errors import PlumeError, suggest
 
-_WORDS = {"title": str, "corpus_note": str, "budget": str, "size": str, "tokenizer": str, "static": str}
+_WORDS = {"title": str, "corpus_note": str, "budget": str, "size": str, "tokenizer": str, "static": str, "continue_on": str}
 _NUMBERS = {"seeds": int, "threads": int, "probes": bool, "margin": (int, float)}
-_LISTS = ("corpus", "recipes", "set")
+_LISTS = ("corpus", "recipes", "models", "continue", "set")
 _TASK = {"kind": str, "train": str, "dev": str, "test": str, "text": list, "label": str, "note": str}
 
 
@@ -37,6 +37,8 @@ def read_study_file(path: Path, **given: Any) -> Study:
     made: dict[str, Any] = {name: data[name] for name in (*_WORDS, *_NUMBERS) if name in data}
     made["corpus"] = [beside(one) for one in _strings(data, "corpus", path)]
     made["recipes"] = [naming.absolute(one, beside=path.parent) for one in _strings(data, "recipes", path)]
+    made["models"] = [naming.absolute(one, beside=path.parent, directory=True) for one in _strings(data, "models", path)]
+    made["continued"] = _strings(data, "continue", path)
     made["overrides"] = _strings(data, "set", path)
     made["tune"] = [f"{name}={value}" for name, value in data.get("tune", {}).items()]
     made["tasks"] = [_task(name, table, path, beside) for name, table in data.get("tasks", {}).items()]
@@ -99,6 +101,10 @@ def write_study_file(study: Study, *, beside: Path) -> str:
         f"probes = {str(study.probes).lower()}",
         *([f"margin = {study.margin:g}"] if study.margin != MARGIN else []),
     ]
+    if study.models:
+        lines.append(f"models = {_list(naming.relative(one, beside=beside) for one in study.models)}")
+    if study.continued:
+        lines += [f"continue = {_list(study.continued)}", f"continue_on = {_text(study.continue_on.value)}"]
     if study.overrides:
         lines.append(f"set = {_list(study.overrides)}")
     if study.tune:

@@ -63,7 +63,9 @@ def open_columns(table: nn.Embedding) -> NDArray[np.int64]:
 
 
 @torch.no_grad()
-def start_warm(model: nn.Module, part: WarmStart, *, tokens: NDArray[np.int64], vectors: NDArray[np.float32], shares: NDArray[np.float64]) -> None:
+def start_warm(
+    model: nn.Module, part: WarmStart, *, tokens: NDArray[np.int64], vectors: NDArray[np.float32], shares: NDArray[np.float64]
+) -> None:
     """`tokens` have `vectors` [N, D]; `shares` [V] of the text, by token, are above 0. Tokens that the text never shows keep their first vectors."""
     known = torch.from_numpy(vectors - vectors.mean(0))
     known = known / known.std().clamp(min=1e-9)

@@ -25,7 +25,7 @@ from plume.nn.positions.learned import Learned
 from plume.nn.stack import Transformer
 
 # size: width, depth, heads, vocabulary, peak learning rate
-_SMALL = {"tiny": (128, 2, 2, 8000, 2e-3), "mini": (256, 4, 4, 8000, 1e-3), "small": (512, 4, 8, 16000, 5e-4)}
+_SMALL = {"tiny": (128, 2, 2, 8000, 2.5e-3), "mini": (256, 4, 4, 8000, 1.25e-3), "small": (512, 4, 8, 16000, 6e-4)}
 
 
 def with_small(base: Recipe, *further: Recipe, small: Callable[[Recipe], Recipe] | None = None) -> dict[str, Recipe]:

@@ -31,7 +31,7 @@ def models_csv(study: StudyLookup) -> str:
     header = (
         ["model", "family", "size", "control", "recommended", "quality", "low", "high", "complete", "pareto", "per_second", "seconds"]
         + ["parameters", "flops_per_token", "disk", "tokens", "tokens_per_second", "peak_memory", "tokenizer", "parent", "paper", "title"]
-        + ["chance_best"]
+        + ["chance_best", "group", "mode"]
         + [f"{kind}:{task}" for task in study.tasks for kind in ("mean", "low", "high")]
     )
     return _written(header, [_model(study, name) for name in study.models])
@@ -48,6 +48,7 @@ def _model(study: StudyLookup, name: str) -> list[object]:
         row += [None] * 7
     row += [model.parameters, model.flops_per_token, model.disk, usage.tokens, usage.tokens_per_second, usage.peak_memory]
     row += [model.tokenizer, model.parent, model.paper, model.title, chosen.chances.get(name) if chosen else None]
+    row += [model.group.value, model.mode]
     for task in study.tasks:
         summary = study.summary(name, task)
         row += [summary.mean, summary.low, summary.high] if summary else [None] * 3

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from plume.comparing.results import (
+    ModelGroup,
     ModelRecord,
     ModelUsage,
     PretrainRecord,
@@ -18,6 +19,14 @@ from plume.comparing.results import (
 )
 from plume.report.charts.drawing import Shape
 from plume.report.words import Wording
+
+_GROUPS = {
+    ModelGroup.NOTHING: "group_nothing",
+    ModelGroup.PUBLIC: "group_public",
+    ModelGroup.CONTINUED: "group_continued",
+    ModelGroup.DERIVED: "group_derived",
+    ModelGroup.CONTROL: "controls",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +86,20 @@ class StudyLookup:
     def controls(self) -> list[ModelRecord]:
         """What they are held against, the best first."""
         return self._ranked([model for model in self.results.models if model.control is not None])
+
+    def groups(self) -> list[tuple[ModelGroup, list[ModelRecord]]]:
+        """All models by what they stand for, baselines last; within a group the best first."""
+        found = [(group, self._ranked([model for model in self.results.models if model.group is group])) for group in ModelGroup]
+        return [(group, models) for group, models in found if models]
+
+    def group(self, group: ModelGroup) -> str:
+        """Its name."""
+        return self.words(_GROUPS[group])
+
+    def told(self, model: ModelRecord) -> str:
+        """A word to stand beside its name: what kind of baseline it is, and whether its features were frozen."""
+        words = [self.words.of(model.control)] if model.control else []
+        return self.words("clause_comma").join([*words, *([self.words("mode_features")] if model.mode else [])])
 
     def _ranked(self, models: list[ModelRecord]) -> list[ModelRecord]:
         def key(model: ModelRecord) -> tuple[bool, bool, float]:

@@ -37,6 +37,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "made_by": ("Made by plume {version}, {made}.", "由 plume {version} 生成，{made}。"),
     "stop": (".", "。"),
     "clause_stop": ("; ", "；"),
+    "clause_comma": (", ", "，"),
     "with_note": ("{name} ({note})", "{name}（{note}）"),
     # names of things
     "model": ("Model", "模型"),

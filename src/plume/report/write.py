@@ -9,6 +9,7 @@ from plume.core.files import write_text
 from plume.report.csv_files import models_csv, scores_csv
 from plume.report.lookup import StudyLookup
 from plume.report.page import markdown, page
+from plume.report.sections.public import gain_sentences
 from plume.report.sections.recommendation import verdict
 from plume.report.words import Wording
 
@@ -26,6 +27,11 @@ def write_report(results: Results, folder: Path, *, language: str = "en") -> Pat
     write_text(folder / MARKDOWN, markdown(study))
     write_text(folder / PAGE, page(study))
     return folder / PAGE
+
+
+def gains_of(results: Results, *, language: str = "en") -> list[str]:
+    """What the corpus and what public checkpoints added, a sentence or two each; nothing where the study has no such model."""
+    return gain_sentences(StudyLookup(results=results, words=Wording(language)))
 
 
 def verdict_of(results: Results, *, language: str = "en") -> str:

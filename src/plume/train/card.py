@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -63,12 +63,14 @@ def write_card(
     trivial: dict[str, float],
     parameters: int,
     warm: WarmStartRecord | None = None,
+    notes: Sequence[str] = (),
 ) -> None:
     """card.md in a run's folder: what was trained on what, what it measured on held-out text, and what differs from the family's base."""
     recipe, spent = settings.recipe, outcome.position.spent
     sections = [
         f"# {recipe.name}/{recipe.size}",
         f"{recipe.title} ({recipe.paper}). {parameters:,} parameters, pre-trained by plume {__version__}.",
+        *notes,
         *[_verdict(name, outcome, entropy, loss) for name, loss in trivial.items()],
         "## Training",
         table(("what", "value"), [

@@ -24,7 +24,7 @@ def decayed(name: str, parameter: nn.Parameter) -> bool:
 
 
 def make_optimizer(model: nn.Module, training: Training) -> torch.optim.Optimizer:
-    """A group for the matrices of the blocks, one for other matrices, one for the rest; each of them by layer where layers are to learn differently."""
+    """A group for the blocks' matrices, one for other matrices, one for the rest; each by layer where layers are to learn differently."""
     named = [(name.removeprefix(_BODY), parameter) for name, parameter in kept_parameters(model).items() if parameter.requires_grad]
     depth = max((number + 1 for name, _ in named if (number := _numbered(name)) is not None), default=0)
     layered = training.layer_decay < 1 or training.thaw > 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -24,6 +25,8 @@ from plume.text.tokenizer import Tokenizer
 from plume.train.budget import Budget, Spent
 from plume.train.card import write_card
 from plume.train.checkpoint import checkpoints
+from plume.train.continuing.heads import start_heads
+from plume.train.continuing.start import start_of
 from plume.train.distributed import Processes, some_unused
 from plume.train.evaluate import evaluate, label_shares
 from plume.train.feeding import held_out_rows, make_mixture
@@ -72,7 +75,8 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
     recipe.noise  # noqa: B018 - says at once if there is nothing to train
     corpus = Corpus(list(settings.corpus), kind=recipe.corpus, carries=recipe.carries)
     corpus.require_trainable()
-    tokenizer = run_tokenizer(settings, folder, corpus, processes, quiet=quiet)
+    start = start_of(settings, folder, corpus, there=not fresh and bool(checkpoints(folder)))
+    tokenizer = run_tokenizer(settings, folder, corpus, processes, start=start, quiet=quiet)
     stores = shared_stores(corpus, tokenizer, recipe, processes, quiet=quiet)
     known = number_languages(recipe, stores, settings.initial)
     refuse_misfit(recipe, stores)
@@ -85,7 +89,10 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
     for reader in mixture.readers + held_out.readers:
         reader.plan(0)  # a layout that cannot use this corpus says so before anything is written
 
-    model = build(recipe, vocabulary=tokenizer.size, seed=settings.seed, initial=settings.initial).to(processes.device)
+    vocabulary = max(tokenizer.size, start.vocabulary)
+    model = build(recipe, vocabulary=vocabulary, seed=settings.seed, initial=start.model).to(processes.device)
+    if start.model is not None:
+        start_heads(model, start.model, stores.train)
     model.spell(tokenizer.tokens())
     model.languages = find_languages(recipe, stores, tokenizer, known)
     fingerprint = {name: stores.info[name] for name in ("corpus", "tokenizer")}
@@ -96,8 +103,11 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
 
     warm = _start_warm(model, settings, stores, tokenizer, mixture, processes) if not checkpoints(folder) else read_record(folder)
 
+    said = () if warm is None else (f"warm start: {warm}",)
+
     def write() -> None:
-        save_recipe(folder, recipe)
+        save_recipe(folder, start.kept(recipe))
+        start.save(folder)
         if warm is not None:
             write_record(folder, warm)
         tokenizer.save(folder / TOKENIZER)
@@ -113,13 +123,13 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
     trivial = trivial_losses(recipe, entropy)
     outcome = fit(
         model, mixture, plan=plan_of(recipe), settings=settings, folder=folder, processes=processes, fingerprint=fingerprint, write=write,
-        measure=measure, opening=[_opening(settings, model, stores), *dict.fromkeys(filter(None, (warm and f"warm start: {warm}", *warnings)))],
+        measure=measure, opening=[_opening(settings, model, stores), *start.notes, *dict.fromkeys(filter(None, (*said, *warnings)))],
         entropy=entropy, trivial=trivial, some_unused=some_unused(recipe), spent=Spent() if warm is None else warm.spent, fresh=fresh, quiet=quiet,
     )  # fmt: skip
     if not outcome.held_out:  # stopped before the first mark, or resumed with nothing left to do
         outcome = replace(outcome, held_out=measure(outcome.position.spent))
     if processes.first:
-        _report(folder, settings, model=model, outcome=outcome, stores=stores, mixture=mixture)
+        _report(folder, settings, model=model, outcome=outcome, stores=stores, mixture=mixture, notes=start.notes)
     processes.wait()
     return Finished(folder=folder, outcome=outcome, entropy=entropy, trivial=trivial)
 
@@ -134,11 +144,20 @@ def _start_warm(
     batch = next(mixture.steps(mixture.start(), step=0, active=[0], workers=0)).batches[0]
     with Console(stderr=True, quiet=not processes.first).status("warm start: word2vec on the same tokens …"):
         return warm_start(
-            model, part, store=stores.train, tokenizer=tokenizer, budget=settings.budget, seed=settings.seed, batch=batch, processes=processes
+            model,
+            part,
+            store=stores.train,
+            tokenizer=tokenizer,
+            budget=settings.budget,
+            seed=settings.seed,
+            batch=batch,
+            processes=processes,
         )
 
 
-def _report(folder: Path, settings: Settings, *, model: Model, outcome: Outcome, stores: Stores, mixture: Mixture[Reader]) -> None:
+def _report(
+    folder: Path, settings: Settings, *, model: Model, outcome: Outcome, stores: Stores, mixture: Mixture[Reader], notes: Sequence[str]
+) -> None:
     """outcome.json for programs, card.md for people."""
     recipe, entropy = settings.recipe, stores.unigram_entropy
     trivial = trivial_losses(recipe, entropy)
@@ -148,7 +167,7 @@ def _report(folder: Path, settings: Settings, *, model: Model, outcome: Outcome,
         folder, settings=settings, parent=catalog.parent(recipe), outcome=outcome,
         data=stores.info | {"tokens": len(stores.train.tokens), "held_out_tokens": len(stores.held_out.tokens)},
         figures=[figure for pair in zip(recipe.kinds, mixture.readers, strict=True) for figure in measure_noise(*pair)],
-        entropy=entropy, trivial=trivial, parameters=sum(p.numel() for p in model.parameters()), warm=read_record(folder),
+        entropy=entropy, trivial=trivial, parameters=sum(p.numel() for p in model.parameters()), notes=notes, warm=read_record(folder),
     )  # fmt: skip
 
 

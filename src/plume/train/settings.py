@@ -52,11 +52,14 @@ class Settings(RunSettings):
     corpus: tuple[str, ...]
     tokenizer: str | None = None  # a given one, instead of training it
     initial: str | None = None  # a model directory to start from
+    add_words: int = 0  # of the corpus, to the tokenizer of that model
     lexicon: str | None = None  # phrases and entities, for recipes that hide them whole; None: mined from the corpus
 
     def __post_init__(self) -> None:
         if self.accumulate < 1 or self.recipe.training.batch % self.accumulate:
             raise PlumeError(f"A batch of {self.recipe.training.batch} rows does not divide into {self.accumulate} accumulated parts.")
+        if self.add_words < 0 or (self.add_words and (self.initial is None or self.tokenizer is not None)):
+            raise PlumeError("--add-words takes a number of words, which are added to the tokenizer of the model that --init names.")
 
 
 @dataclass(frozen=True, kw_only=True)

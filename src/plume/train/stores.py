@@ -17,6 +17,7 @@ from plume.model.recipe import Recipe
 from plume.text.sentences import cut_warning
 from plume.text.tokenizer import Tokenizer
 from plume.text.words import Words
+from plume.train.continuing.start import StartingPoint
 from plume.train.distributed import Processes
 from plume.train.settings import Settings
 
@@ -30,17 +31,20 @@ def read_stores(corpus: Corpus, tokenizer: Tokenizer, *, words: Words, quiet: bo
         return build_stores(corpus, tokenizer, words=words, cache=None, progress=lambda done: bar.update(task, completed=done))
 
 
-def run_tokenizer(settings: Settings, folder: Path, corpus: Corpus, processes: Processes, *, quiet: bool) -> Tokenizer:
-    """The run's own when resuming, a given one, or one trained here by the first process and read by the others."""
+def run_tokenizer(
+    settings: Settings, folder: Path, corpus: Corpus, processes: Processes, *, start: StartingPoint = StartingPoint(), quiet: bool
+) -> Tokenizer:
+    """The run's own when resuming, a given one, its start's, or one trained here by the first process and read by the others."""
     form = settings.recipe.format
     own = folder / TOKENIZER
-    given = settings.tokenizer or settings.initial
     resumed = own.exists()
     processes.wait()  # all have looked before the first writes one: a late process must not take that for the run's own
     if resumed:
         return Tokenizer.load(own, format=form)
-    if given:
-        return Tokenizer.load(Path(given), format=form)
+    if settings.tokenizer:
+        return Tokenizer.load(Path(settings.tokenizer), format=form)
+    if start.tokenizer is not None:
+        return Tokenizer(start.tokenizer.backend, format=form, source=str(settings.initial))
     if processes.first:
         console = Console(stderr=True, quiet=quiet)
         with console.status(f"training a {type(settings.recipe.tokenizer).__name__} tokenizer …"):

@@ -63,9 +63,7 @@ def warm_start(
     return record
 
 
-def _train(
-    learned: TokenVectors, part: WarmStart, *, budget: Budget, model: Model, batch: Batch, processes: Processes
-) -> WarmStartRecord:
+def _train(learned: TokenVectors, part: WarmStart, *, budget: Budget, model: Model, batch: Batch, processes: Processes) -> WarmStartRecord:
     """As many pieces as the first one shows that the share of the budget buys, at least that one."""
     flops, tokens = model.flops(batch), batch_tokens(batch)
     first = learned.train_piece(learned.most)

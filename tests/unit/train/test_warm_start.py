@@ -101,7 +101,9 @@ def test_it_takes_a_share_of_the_budget(corpus: Corpus, tmp_path: Path) -> None:
     assert few.epochs == 1 and 1 < many.epochs <= 50 and many.tokens <= 0.12 * 200_000
 
 
-def test_the_same_seed_gives_the_same_bits_and_a_run_killed_before_its_first_checkpoint_begins_alike(corpus: Corpus, tmp_path: Path) -> None:
+def test_the_same_seed_gives_the_same_bits_and_a_run_killed_before_its_first_checkpoint_begins_alike(
+    corpus: Corpus, tmp_path: Path
+) -> None:
     wanted = settings(corpus, "8steps")
     whole = start(wanted, tmp_path / "whole", quiet=True)
     again = start(wanted, tmp_path / "again", quiet=True)

@@ -23,6 +23,7 @@ class Entrant:
     name: str  # as the user wrote it; of a path its last part
     declared: Recipe | StaticRecipe  # with what the study sets
     overrides: tuple[str, ...] = ()  # what it sets: --set
+    mode: str = ""  # the way it is put to tasks, where that is not the usual one: planning/modes.py
 
     @property
     def folder(self) -> str:
@@ -47,6 +48,11 @@ class Entrant:
     @property
     def source(self) -> str:
         """What it was made of, in words of the user's: a path, names of other entrants; "" for what is pre-trained here."""
+        return ""
+
+    @property
+    def continues(self) -> str:
+        """The name of the entrant whose pre-training it goes on with, if it does."""
         return ""
 
     def cell(self, kind: CellKind, seed: int, *, task: str = "", needs: tuple[str, ...] = ()) -> Cell:
@@ -76,4 +82,4 @@ class Entrant:
 
     def tuning(self) -> dict[str, Any]:
         """Options of `plume tune` that are its own."""
-        return {}
+        return {"mode": self.mode} if self.mode else {}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from plume.comparing.entrants.continued import continued
 from plume.comparing.entrants.directories import directory_entrant
 from plume.comparing.entrants.entrant import Entrant
 from plume.comparing.entrants.pretrained import PretrainedEntrant, ScratchEntrant
-from plume.comparing.naming import called, is_recipe_file, path_in, split
+from plume.comparing.naming import called, is_recipe_file, labelled, path_in, split
 from plume.comparing.study import Study, Tokenizing
 from plume.core.errors import PlumeError, suggest
 from plume.core.part import has_path
@@ -27,7 +28,8 @@ _CASED_TASKS = ("ner", "pos", "segmentation")  # names are told by their capital
 
 def entrants(study: Study) -> list[Entrant]:
     """In the user's order, the controls last. Word vectors among the recipes are a control themselves."""
-    made = [make_entrant(text, study) for text in study.recipes]
+    going_on = [f"continue:{name}" for name in study.continued]
+    made = [make_entrant(text, study) for text in (*study.recipes, *study.models, *going_on)]
     _check_overrides(study, made)
     made.append(_from_scratch(study, made))
     if not any(one.static for one in made):
@@ -40,16 +42,16 @@ def entrants(study: Study) -> list[Entrant]:
 
 
 def make_entrant(text: str, study: Study) -> Entrant:
-    """One line, as the study has it."""
-    kind, rest = split(text)
+    """One line, as the study has it; a name that the study gives to a directory stands for it."""
+    name, (kind, rest) = called(text), split(labelled(text)[1])
     if kind:
         if kind not in KINDS:
             raise PlumeError(f"'{text}': there is no kind of model '{kind}'; {suggest(kind, KINDS)}.")
-        return KINDS[kind](called(text), study, make_entrant(rest, study))
-    path = path_in(text)
-    if path is not None and not is_recipe_file(text):
-        return directory_entrant(called(text), path)
-    return _pretrained(text, study)
+        return KINDS[kind](name, study, make_entrant(rest, study))
+    path = path_in(next((one for one in study.models if called(one) == rest), text))
+    if path is not None and not is_recipe_file(rest):
+        return directory_entrant(name, path)
+    return replace(_pretrained(rest, study), name=name)
 
 
 def _check_overrides(study: Study, made: Sequence[Entrant]) -> None:

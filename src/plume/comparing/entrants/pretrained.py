@@ -75,7 +75,7 @@ class ScratchEntrant(PretrainedEntrant):
 
 
 def pretrain(
-    study: Study, out: Path, *, recipe: str, budget: str | None, overrides: tuple[str, ...], seed: int, **others: Any
+    study: Study, out: Path, *, recipe: str | None, budget: str | None, overrides: tuple[str, ...], seed: int, **others: Any
 ) -> str | None:
     """`plume pretrain` on the study's corpus into `out`, or on from where it was interrupted."""
     if can_go_on(out):
@@ -84,9 +84,10 @@ def pretrain(
     return runs.start(recipe, corpus=study.corpus, out=out, budget=budget, overrides=overrides, seed=seed, quiet=True, **others)
 
 
-def pretrain_words(study: Study, *, recipe: str, budget: str | None, overrides: tuple[str, ...]) -> list[str]:
+def pretrain_words(study: Study, *, recipe: str | None, budget: str | None, overrides: tuple[str, ...]) -> list[str]:
     """The same as a user would type it, but for --seed and --out."""
-    words = ["plume", "pretrain", shown(recipe) if is_recipe_file(recipe) else recipe]
+    named = [] if recipe is None else [shown(recipe) if is_recipe_file(recipe) else recipe]
+    words = ["plume", "pretrain", *named]
     words += [word for path in study.corpus for word in ("--corpus", shown(path))]
     words += ["--budget", budget] if budget else []
     return words + [word for one in overrides for word in ("--set", one)]

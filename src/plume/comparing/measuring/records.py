@@ -52,6 +52,8 @@ def model_record(folder: Path, study: Study, entrant: Entrant, cells: Sequence[C
         tokenizer=describe(recipe.tokenizer) if isinstance(recipe, Recipe) else "words",
         origin=entrant.origin,
         source=entrant.source,
+        continues=entrant.continues,
+        mode=entrant.mode,
     )
 
 

@@ -35,6 +35,7 @@ def cell_command(folder: Path, study: Study, cell: Cell) -> str:
     words += [word for column in task.text for word in ("--text", column)]
     words += ["--label", task.label] if task.label else []
     words += [f"--{assignment}" for assignment in study.tune]
+    words += ["--mode", entrant.mode] if entrant.mode else []
     words += ["--from-scratch"] if entrant.from_scratch else []
     tuned = _with_threads(study, [*words, "--seed", str(cell.seed), *out])
     return f"{tuned} && {shlex.join(['plume', 'eval', made, '--data', shown(task.scored)])}"

@@ -19,6 +19,7 @@ _FLOPS_PER_SECOND = 3e10  # of a thread; rather too few. A token takes six for e
 _CHARACTERS_PER_TOKEN = 3.0  # likewise
 # Reading, measuring, saving, timing.
 _FIXED = {CellKind.PRETRAIN: 2.0, CellKind.DERIVE: 2.0, CellKind.TUNE: 3.0, CellKind.PROBE: 5.0, CellKind.SPEED: 5.0}
+_LEARNING, _FROZEN = 3.0, 1.3  # passes that an example of training costs, in those of answering one
 _COPIES = {CellKind.PRETRAIN: 3, CellKind.DERIVE: 1, CellKind.TUNE: 4}  # weights and two moments; and the best weights
 
 
@@ -33,6 +34,8 @@ class Planned:
     memory: int
     disk: int
     cannot: dict[str, str]
+    tuning: float = 0.0  # seconds, on all tasks with one seed
+    mode: str = ""  # where it is not tuned in the usual way
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,13 +83,28 @@ def _expected(study: Study, cell: Cell, found: Rehearsal, sizes: dict[str, Look]
         return 0.0 if cell.line is not None and cell.line.from_scratch else _pretraining(study.budget, found)
     if cell.kind is not CellKind.TUNE:
         return 0.0
-    look, options = sizes[cell.task], tune_options(study.tune)
+    return tuning_seconds(study, sizes[cell.task], found, mode="" if cell.line is None else cell.line.mode)
+
+
+def tuning_seconds(study: Study, look: Look, found: Rehearsal, *, mode: str = "") -> float:
+    """Of an entrant on a task, with one seed. A mode of its own is a frozen one: there is no way back through the network."""
+    options = tune_options(study.tune)
     if (budget := options.get("budget")) is not None and Budget.parse(budget).unit == "seconds":
         return Budget.parse(budget).amount
     epochs = options.get("epochs", epochs_for(look.train))
+    if (each := found.answering.get(look.name)) is not None:
+        passes = _FROZEN if mode else _LEARNING
+        return each * (passes * look.train * epochs + look.train + look.scored)  # a tenth is held out, and measured ten times at most
     # Scoring on dev and on the scored file costs about a third of a training pass, ten times a run at most.
-    tokens = found.tokens.get(cell.task, look.characters / _CHARACTERS_PER_TOKEN)
+    tokens = found.tokens.get(look.name, look.characters / _CHARACTERS_PER_TOKEN)
     return tokens * (look.train * epochs + look.scored * 4) / _speed(found)
+
+
+def budget_seconds(budget: Budget, rehearsals: Sequence[Rehearsal]) -> float:
+    """What the budget takes on this machine, of the entrant that takes longest."""
+    return max(
+        [_pretraining(budget, one) for one in rehearsals if one.step is not None], default=_pretraining(budget, Rehearsal(entrant=""))
+    )
 
 
 def _pretraining(budget: Budget, found: Rehearsal) -> float:
@@ -114,4 +132,6 @@ def _line(entrant: Entrant, found: Rehearsal, cells: Sequence[Cell], seconds: di
         memory=found.memory,
         disk=sum(4 * found.parameters * _COPIES.get(cell.kind, 0) for cell in own),
         cannot=found.cannot,
+        tuning=sum(seconds[cell.key] for cell in own if cell.kind is CellKind.TUNE and cell.seed == 0),
+        mode=entrant.mode,
     )

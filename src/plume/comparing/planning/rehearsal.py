@@ -11,6 +11,7 @@ import json
 import math
 import os
 import tempfile
+import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -46,6 +47,7 @@ from plume.tuning.writing.written import WrittenTask
 
 _DOCUMENTS, _CHARACTERS = 300, 300_000  # of the corpus; enough for every layout to make some rows
 _EXAMPLES = 8  # of each task
+_TIMINGS = 2  # the shorter counts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +60,7 @@ class Rehearsal:
     parameters: int = 0
     memory: int = 0  # bytes, at the peak
     tokens: dict[str, float] = field(default_factory=dict)  # of a training example, on average, by task
+    answering: dict[str, float] = field(default_factory=dict)  # seconds for an example, by task; none for tasks that write
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,11 +138,13 @@ def rehearse(study: Study, entrant: Entrant, looks: Sequence[Look], scratch: Pat
         if entrant.static:
             cannot = {look.name: "word vectors cannot write a text" for look in looks if isinstance(look.task, WrittenTask)}
             return Rehearsal(entrant=entrant.name, cannot=cannot)
-        cannot = {look.name: reason for look in looks if (reason := _try(folder, look))}
+        tried = {look.name: _try(folder, look) for look in looks}
+        cannot = {name: found for name, found in tried.items() if isinstance(found, str)}
         trained = any(cell.kind is CellKind.PRETRAIN for cell in entrant.cells(0)[-1:])
         return Rehearsal(
             entrant=entrant.name, cannot=cannot, step=_step(folder) if trained else None, parameters=parameters(folder),
             memory=peak_memory(), tokens=_tokens(folder, looks),
+            answering={name: found for name, found in tried.items() if isinstance(found, float)},
         )  # fmt: skip
     except PlumeError as error:
         return Rehearsal(entrant=entrant.name, cannot={"": str(error)})
@@ -165,8 +170,8 @@ def _tokens(folder: Path, looks: Sequence[Look]) -> dict[str, float]:
     return {look.name: sum(map(len, counted[look.name])) / len(look.examples) for look in looks}
 
 
-def _try(folder: Path, look: Look) -> str | None:
-    """Put the task's head on the model and let it answer; what it cannot do, it says."""
+def _try(folder: Path, look: Look) -> str | float | None:
+    """Put the task's head on the model and let it answer: the seconds for an example, where that is one pass, or why it cannot."""
     try:
         body, tokenizer = read_model(folder)
         adaptation = usual_way(body)
@@ -177,10 +182,20 @@ def _try(folder: Path, look: Look) -> str | None:
         declared = Declared(tasks=(task,), adaptation=adaptation, length=length, order=order, language=usual)
         model = assemble(body, declared)
         model.initialise(0)
-        TunedModel(model, tokenizer, declared).answers(task, look.examples[:_EXAMPLES])
+        tuned, some = TunedModel(model, tokenizer, declared), look.examples[:_EXAMPLES]
+        tuned.answers(task, some)
+        if isinstance(task, WrittenTask):
+            return None
+        return min(_timed(tuned, task, some) for _ in range(_TIMINGS)) / len(some)  # the first call also allocates
     except PlumeError as error:
         return str(error)
-    return None
+
+
+def _timed(tuned: TunedModel, task: Task, examples: list[Example]) -> float:
+    """Seconds, without those in which something else had the machine: a decision for the whole study is made by them."""
+    began = time.process_time()
+    tuned.answers(task, examples)
+    return (time.process_time() - began) / torch.get_num_threads()
 
 
 def refuse_small_budget(budget: Budget, rehearsals: Sequence[Rehearsal]) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from plume.comparing.cells import Cell, CellKind
 from plume.comparing.measuring.sizes import machine, versions
+from plume.comparing.planning.modes import MODES
 from plume.comparing.results import Status
 from plume.comparing.running.engine import Engine, State
 from plume.comparing.running.work import STUDY, read_study
@@ -22,7 +23,7 @@ from plume.core.files import clear_disk_errors, make_folder, read_json, write_js
 from plume.train.signals import watched_signals
 
 _FILES, MACHINE, _CLOCK, _LOCK = "files.json", "machine.json", Path("state") / "clock.json", ".lock"
-_OURS = {_FILES, MACHINE, _LOCK, EMBEDDED}  # what may be there before a study is
+_OURS = {_FILES, MACHINE, MODES, _LOCK, EMBEDDED}  # what may be there before a study is
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -79,7 +79,7 @@ def _table(study: StudyLookup) -> Table:
         *(TableColumn(heading=words(key), number=True) for key in numbers),
         TableColumn(heading=words("tokenizer")),
     )
-    rows = [_row(study, model) for model in [*study.recipes(), *study.controls()]]
+    rows = [_row(study, model) for _, models in study.groups() for model in models]
     return Table(caption=words("cost_caption"), columns=columns, groups=rows_of(rows), sortable=True)
 
 
@@ -87,7 +87,7 @@ def _row(study: StudyLookup, model: ModelRecord) -> tuple[TableCell, ...]:
     usage, standing = study.usage(model.name), study.standings.get(model.name)
     tuned = any(study.done(model.name, task) for task in study.tasks)
     return (
-        TableCell(model.name, quiet=study.words.of(model.control)),
+        TableCell(model.name, quiet=study.told(model)),
         TableCell(count(model.flops_per_token), sort=model.flops_per_token),
         TableCell(count(usage.flops), sort=usage.flops),
         TableCell(f"{usage.steps:,.0f}" if usage.runs else NONE, sort=usage.steps),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
-from plume.comparing.results import Status, Summary, TaskRecord
+from plume.comparing.results import ModelGroup, Status, Summary, TaskRecord
 from plume.report.blocks import Block, Bullets, Figure, Fold, Paragraph, Section
 from plume.report.charts.dots import DotRow, dot_plot
 from plume.report.charts.drawing import for_desk_and_phone
@@ -117,9 +117,8 @@ def _table(study: StudyLookup, task: TaskRecord, board: list[Summary]) -> Table:
 
 
 def _line(study: StudyLookup, task: TaskRecord, summary: Summary, seeds: tuple[int, ...]) -> tuple[TableCell, ...]:
-    control = study.models[summary.model].control if summary.model in study.models else None
     cells = [
-        TableCell(summary.model, quiet=study.words.of(control)),
+        TableCell(summary.model, quiet=_kind(study, summary.model)),
         TableCell(task_points(summary.mean, task), sort=summary.mean, strong=summary.best_group),
     ]
     if seeds:
@@ -129,6 +128,15 @@ def _line(study: StudyLookup, task: TaskRecord, summary: Summary, seeds: tuple[i
         cells += [TableCell(task_points(scores.get(seed), task), sort=scores.get(seed)) for seed in seeds]
     cells.append(TableCell("●" if summary.best_group else "", spoken=study.words("in_best_group") if summary.best_group else ""))
     return tuple(cells)
+
+
+def _kind(study: StudyLookup, model: str) -> str:
+    """What it stands for, where that is not the corpus from nothing."""
+    record, words = study.models.get(model), study.words
+    if record is None or record.group is ModelGroup.NOTHING:
+        return ""
+    group = [] if record.control else [study.group(record.group)]
+    return words("clause_comma").join([*group, *filter(None, [study.told(record)])])
 
 
 def _absent(study: StudyLookup, task: TaskRecord) -> str:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from plume.comparing.results import ModelRecord, Status
+from plume.comparing.results import ModelGroup, ModelRecord, Status
 from plume.report.blocks import Block, Paragraph, Section
 from plume.report.formats import NONE, chance, count, margin, milliseconds, points, rate, size, task_points
 from plume.report.lookup import StudyLookup
+from plume.report.sections.public import gains
 from plume.report.tables import Group, Table, TableCell, TableColumn
 
 
 def overall(study: StudyLookup) -> Section:
     """The section with all models over all tasks."""
     words = study.words
-    blocks: list[Block] = [Paragraph(words.count("overall_intro", len(study.results.seeds))), overall_table(study)]
+    blocks: list[Block] = [Paragraph(words.count("overall_intro", len(study.results.seeds))), overall_table(study), *gains(study)]
     notes = [words("overall_note")]
     if any(not standing.complete for standing in study.results.standings):
         notes.append(words("incomplete_sign"))
@@ -22,11 +23,16 @@ def overall(study: StudyLookup) -> Section:
 def overall_table(study: StudyLookup) -> Table:
     """A row a model: quality, scores, what it costs."""
     words = study.words
-    groups = [Group(rows=tuple(_row(study, model) for model in study.recipes()))]
-    controls = tuple(_row(study, model) for model in study.controls())
-    if controls:
-        groups.append(Group(rows=controls, heading=words("controls")))
-    return Table(caption=words("overall_caption"), columns=_columns(study), groups=tuple(groups), sortable=True, class_="overall")
+    found = study.groups()
+    groups = tuple(
+        Group(rows=tuple(_row(study, model) for model in models), heading=_heading(study, group, len(found))) for group, models in found
+    )
+    return Table(caption=words("overall_caption"), columns=_columns(study), groups=groups, sortable=True, class_="overall")
+
+
+def _heading(study: StudyLookup, group: ModelGroup, several: int) -> str:
+    """Recipes and baselines alone need no word for the recipes."""
+    return "" if group is ModelGroup.NOTHING and several <= 2 else study.group(group)
 
 
 def _columns(study: StudyLookup) -> tuple[TableColumn, ...]:
@@ -48,7 +54,7 @@ def _row(study: StudyLookup, model: ModelRecord) -> tuple[TableCell, ...]:
     chosen = study.results.recommendation
     name = TableCell(
         model.name,
-        quiet=study.words.of(model.control) if model.control else "",
+        quiet=study.told(model),
         strong=chosen is not None and chosen.model == model.name,
     )
     chances = [TableCell(chance(known.get(model.name)), sort=known.get(model.name))] if (known := _chances(study)) else []
