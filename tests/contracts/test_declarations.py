@@ -20,7 +20,7 @@ LONGEST, LONGER = 60, 5  # lines without the docstring; how many files may have 
 BRIDGED = [family for family in catalog.networks() if catalog.bridge(catalog.recipe(family)) is not None]
 SIZES = [f"{family}/{size}" for family in BRIDGED for size in catalog.sizes(family)]
 # What no configuration says: how a family is trained, and how text is cut and laid out for it.
-UNTOLD = ("size", "tokenizer", "training", "layout", "objectives", "positions.local", "assembly.fraction", "pooler")
+UNTOLD = ("size", "tokenizer", "training", "warm_start", "layout", "objectives", "positions.local", "assembly.fraction", "pooler")
 
 
 def _tree(family: str) -> ast.Module:
