@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 def run(
     model: Annotated[
-        Path | None, typer.Argument(help="Model directory: pre-trained, imported, word vectors, or fine-tuned before.")
+        Path | None,
+        typer.Argument(help="Model directory: pre-trained, imported, word vectors, or fine-tuned before; or tfidf, which needs none."),
     ] = None,
     task: Annotated[
         list[str] | None,

@@ -17,6 +17,7 @@ class Control(enum.StrEnum):
 
     SCRATCH = "no pre-training"
     STATIC = "static vectors"
+    TFIDF = "TF-IDF + linear"
 
 
 class Origin(enum.StrEnum):

@@ -14,7 +14,7 @@ from plume.comparing.study import TUNE_OPTIONS, Study, StudyTask, make_study, ma
 from plume.core.errors import PlumeError, suggest
 
 _WORDS = {"title": str, "corpus_note": str, "budget": str, "size": str, "tokenizer": str, "static": str}
-_NUMBERS = {"seeds": int, "threads": int, "probes": bool}
+_NUMBERS = {"seeds": int, "threads": int, "probes": bool, "tfidf": bool}
 _LISTS = ("corpus", "recipes", "set")
 _TASK = {"kind": str, "train": str, "dev": str, "test": str, "text": list, "label": str, "note": str}
 
@@ -93,6 +93,7 @@ def write_study_file(study: Study, *, beside: Path) -> str:
         f"seeds = {study.seeds}",
         f"tokenizer = {_text(study.tokenizer.value)}",
         f"static = {_text(study.static)}",
+        f"tfidf = {str(study.tfidf).lower()}",
         f"threads = {study.threads}",
         f"probes = {str(study.probes).lower()}",
     ]

@@ -42,7 +42,6 @@ from plume.tuning.settings import usual_way
 from plume.tuning.task import Task
 from plume.tuning.tuned import TunedModel, assemble, coder_for, reading_order
 from plume.tuning.writing.by_text import approach
-from plume.tuning.writing.written import WrittenTask
 
 _DOCUMENTS, _CHARACTERS = 300, 300_000  # of the corpus; enough for every layout to make some rows
 _EXAMPLES = 8  # of each task
@@ -132,9 +131,8 @@ def rehearse(study: Study, entrant: Entrant, looks: Sequence[Look], scratch: Pat
     os.environ["PLUME_CACHE"] = str(scratch / "cache")  # the sample is not read again
     try:
         folder = entrant.rehearsed(study, scratch, scratch / entrant.folder)
-        if entrant.static:
-            cannot = {look.name: "word vectors cannot write a text" for look in looks if isinstance(look.task, WrittenTask)}
-            return Rehearsal(entrant=entrant.name, cannot=cannot)
+        if entrant.static or not entrant.has_weights:
+            return Rehearsal(entrant=entrant.name, cannot={look.name: why for look in looks if (why := entrant.cannot(look.task))})
         cannot = {look.name: reason for look in looks if (reason := _try(folder, look))}
         trained = any(cell.kind is CellKind.PRETRAIN for cell in entrant.cells(0)[-1:])
         return Rehearsal(
