@@ -117,7 +117,7 @@ def export_tuned(tuned: TunedModel, out: Path, *, task: str | None = None) -> st
     network(model.body, "Word vectors have no counterpart in transformers.")
     if model.reads_whole(chosen.called) or not adaptation.exports:
         with_pooling = " with --pooling" if adaptation.pooling is not None else ""
-        without = ", without --pooling," if with_pooling else ""
+        without = ", without --pooling, or with --pooling cls where the examples are few," if with_pooling else ""
         raise PlumeError(
             f"Tuned in --mode {adaptation.mode}{with_pooling}, the head reads pooled or mixed states, for which transformers has no class: "
             f"tune in --mode full or adapters{without} to export."

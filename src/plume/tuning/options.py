@@ -27,6 +27,7 @@ from plume.tuning.tune import Tuned, start
 Paths = str | Path | Sequence[str | Path] | None
 _LEAST = {"accumulate": 1, "batch": 1, "patience": 1}
 _ABOVE = {"epochs": 0, "rate": 0}
+ONE_TOKEN = "cls"  # for --pooling: none, but the state of the token that the family has for it
 _LINEAR = ("metric", "seed")  # what a linear model of terms takes
 _MODULES = nn.ModuleDict()  # heads are kept in one, under their tasks' names: what it has itself, such as "keys", is taken
 
@@ -59,7 +60,8 @@ def start_from_options(
 ) -> Tuned:
     """`adapt`, `overrides` and `task_options` are settings by dotted path, of the adaptation, the training and the task.
 
-    `pooling` is a word (mean, first …), or a `Pooling`. The model `tfidf` is no directory: it is made of the training examples alone.
+    `pooling` is a word (mean, first …; cls: the family's own token, however few the examples), or a `Pooling`.
+    The model `tfidf` is no directory: it is made of the training examples alone.
 
     Of several tasks a setting is for those that have it, or for the one that is named: `ner.crf=true`.
     """
@@ -67,7 +69,8 @@ def start_from_options(
     if options.get("answer") not in (None, "text", "head"):
         raise PlumeError(f"--answer is text or head, not '{options['answer']}'.")
     asked = None if mode is None else way(mode)
-    pooled = None if pooling is None else pooling_of(pooling)
+    one_token = pooling == ONE_TOKEN
+    pooled = None if pooling is None or one_token else pooling_of(pooling)
 
     def adapted(usual: Adaptation) -> Adaptation:
         return replace(asked or usual, pooling=pooled).adjusted(adapt)
@@ -89,7 +92,7 @@ def start_from_options(
         options["save_every"] = Budget.parse(options["save_every"])
     wishes = Wishes(**{field.name: options.pop(field.name) for field in fields(Wishes) if field.name in options})
     return start(
-        model, data, out, adapt=adapted, wishes=wishes, columns=columns, overrides=overrides, quiet=quiet,
+        model, data, out, adapt=adapted, wishes=wishes, columns=columns, overrides=overrides, one_token=one_token, quiet=quiet,
         **{name: value for name, value in options.items() if value is not None},
     )  # fmt: skip
 

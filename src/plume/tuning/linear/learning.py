@@ -92,7 +92,7 @@ def start_linear(
     }
     spent = Spent(seconds=time.perf_counter() - began)
     outcome = Outcome(position=Position(spent=spent), stopped_by=None, held_out=scores)
-    return Tuned(folder=folder, outcome=outcome, scores=scores, ended="as planned")
+    return Tuned(folder=folder, outcome=outcome, scores=scores, ended="as planned", held_out=any(one.held_out for one in prepared))
 
 
 def _tokenizer(texts: Sequence[str]) -> Tokenizer:
@@ -118,7 +118,7 @@ def _learn(one: PreparedTask, head: Head, tokenizer: Tokenizer, recipe: TermReci
         return task.measure(asked.examples, answers)
 
     read = LinearReader.of(recipe, tokenizer, head, task.questions(one.train, linear_coder(tokenizer))[0])
-    sides = [(one.train, one.dev)] if len(one.dev) >= _ENOUGH else _folds(one.train, seed)
+    sides = [(one.train, one.dev)] if one.held_out and len(one.dev) >= _ENOUGH else _folds(one.train, seed)
     trials = [(lay_out(seen, read), lay_out(asked, read)) for seen, asked in sides]
 
     def held_out(strength: float) -> float:
@@ -161,7 +161,10 @@ def _card(prepared: Sequence[PreparedTask], found: Sequence[LearnedTask], recipe
         lines = [line for reading in one.readings for line in reading.lines()] + one.notes
         sections += [
             f"## {one.task.called}: {one.task.title}",
-            table(("metric on dev", "value"), [(name, f"{value:.4f}") for name, value in made.scores.items()]),
+            table(
+                ("metric on dev" if one.held_out else "metric on the training examples", "value"),
+                [(name, f"{value:.4f}") for name, value in made.scores.items()],
+            ),
             "\n".join(f"- {line}" for line in [*lines, f"trained on {len(one.train):,}, evaluated on {len(one.dev):,}"]),
             f"{len(made.head.read.terms.names):,} terms; C = {made.strength:g}, of {', '.join(f'{one:g}' for one in recipe.strengths)}.",
         ]
