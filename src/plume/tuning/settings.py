@@ -17,7 +17,7 @@ from plume.tuning.adapting.body import Body, network
 from plume.tuning.adapting.ways.full import FullTuning
 from plume.tuning.task import Task
 
-_POOLED_BELOW = 1_000  # examples
+_POOLED_BELOW, _NARROW = 1_000, 256  # examples; width of tiny and mini
 _LONGEST = 512  # tokens of a row, where nothing in the model sets a limit
 
 
@@ -87,11 +87,11 @@ def usual_way(body: Body) -> Adaptation:
 
 
 def pooled(adaptation: Adaptation, body: Body, tasks: Sequence[Task], *, examples: int, order: Order) -> Adaptation:
-    """With few examples heads that label texts read the mean of all states, where the family's own would read one token's: that one has to learn
-    first to gather what the others know. Measured for encoders that read both ways (docs/learning.md); what is said goes before it."""
+    """With few examples heads on a narrow encoder that label texts read the mean of all states, where the family's own would read one token's: that
+    one has to learn first to gather what the others know. Wide ones, which have learned more, lose nothing by it. What is said goes before."""
     reads_texts = any(task.objective is None and task.head(body.classifier, dropout=0.0).reads_text for task in tasks)
     given = adaptation.pooling is not None or adaptation.frozen or body.task_pooling is not None or body.through_decoder
-    if given or not reads_texts or order is not Order.FULL or examples >= _POOLED_BELOW:
+    if given or not reads_texts or order is not Order.FULL or examples >= _POOLED_BELOW or body.width > _NARROW:
         return adaptation
     return replace(adaptation, pooling=Pooling())
 
