@@ -41,7 +41,7 @@ def run(
         str | None,
         typer.Option(
             help="Pooling of a text into the vector that is classified: mean, first, last, max, weighted, or cls for the family's own token.  "
-            "[default: by family and mode; mean for tiny and mini with fewer than 1,000 examples]"
+            "[default: by family and mode; mean for tiny and mini with fewer than 4,000 examples]"
         ),
     ] = None,
     text: Annotated[list[str] | None, typer.Option(help="Data: text column, by name or number; twice for pairs.")] = None,

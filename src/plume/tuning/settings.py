@@ -17,7 +17,7 @@ from plume.tuning.adapting.body import Body, network
 from plume.tuning.adapting.ways.full import FullTuning
 from plume.tuning.task import Task
 
-_POOLED_BELOW, _NARROW = 1_000, 256  # examples; width of tiny and mini
+_POOLED_BELOW, _NARROW = 4_000, 256  # examples; width of tiny and mini
 _LONGEST = 512  # tokens of a row, where nothing in the model sets a limit
 
 
