@@ -22,6 +22,7 @@ from plume.train import runs
 from plume.tuning import options as tuning
 from plume.tuning.exchange import export_tuned, import_tuned
 from plume.tuning.loaded import load as load
+from plume.tuning.loaded import load_tuned
 from plume.tuning.tuned import TunedModel
 
 recipe = catalog.declaration
@@ -72,14 +73,14 @@ def tune(
     quiet: bool = False,
     **options: Any,
 ) -> TunedModel:
-    """Tune `model`, a model directory, for a task, and return what predicts; everything is in `out`.
+    """Tune `model`, a model directory or "tfidf", for a task, and return what predicts; everything is in `out`.
 
     Several tasks at once: task=["ner=train.conll,dev.conll", "topic:classification=train.tsv,dev.tsv"]. `options` are those of the command line:
     mode, pooling, epochs, batch, rate, length, seed, from_scratch, metric, patience, text (columns), label (column), language, crf, budget,
     overrides …
     """
     tuning.start_from_options(Path(model), task=task, train=train, dev=dev, out=Path(out), quiet=quiet, **options)
-    return TunedModel.load(out)
+    return load_tuned(out)
 
 
 def compare(
@@ -100,7 +101,7 @@ def compare(
 
     `models` are directories that enter as they are ("minilm=./hf-minilm"); those named in `continued` also with their pre-training continued.
     `tasks` are written as on the command line: "ner=train.conll,test.conll". `settings` are those of the command line: seeds, size, tokenizer,
-    static, overrides, tune, threads, probes, margin, continue_on.
+    static, tfidf, overrides, tune, threads, probes, margin, continue_on.
     """
     listed = [corpus] if isinstance(corpus, str | Path) else list(corpus)
     asked = [parse_task(text) for text in ([tasks] if isinstance(tasks, str) else tasks)]

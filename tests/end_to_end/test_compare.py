@@ -104,15 +104,15 @@ def whole(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_cell_is_there_with_controls_and_a_report(whole: Path) -> None:
     found = results(whole)
-    assert [model["name"] for model in found["models"]] == ["bert", "gpt2", "scratch", "fasttext"]
-    assert [model["control"] for model in found["models"]] == [None, None, "no pre-training", "static vectors"]
-    assert {one["status"] for one in found["scores"]} == {"done"} and len(found["scores"]) == 4 * 2 * 2
+    assert [model["name"] for model in found["models"]] == ["bert", "gpt2", "scratch", "fasttext", "tfidf"]
+    assert [model["control"] for model in found["models"]] == [None, None, "no pre-training", "static vectors", "TF-IDF + linear"]
+    assert {one["status"] for one in found["scores"]} == {"done"} and len(found["scores"]) == 5 * 2 * 2
     assert {one["status"] for one in found["pretraining"]} == {"done"} and len(found["pretraining"]) == 3 * 2
-    assert len(found["comparisons"]) == 2 * 6 and found["recommendation"]["model"] in [model["name"] for model in found["models"]]
+    assert len(found["comparisons"]) == 2 * 10 and found["recommendation"]["model"] in [model["name"] for model in found["models"]]
     page, text = (whole / "report.html").read_text(encoding="utf-8"), (whole / "report.md").read_text(encoding="utf-8")
     mean = sum(one["main"] for one in found["scores"] if (one["model"], one["task"]) == ("gpt2", "names")) / 2
     assert f"{100 * mean:.1f}" in page and f"{100 * mean:.1f}" in text
-    assert (whole / "scores.csv").read_text().count("\n") == 1 + 16
+    assert (whole / "scores.csv").read_text().count("\n") == 1 + 20
     for one in found["scores"]:
         assert one["main"] == one["scores"][{"names": "f1", "kind": "accuracy"}[one["task"]]]
         assert (one["speed"] is not None) == (one["seed"] == 0)
@@ -257,7 +257,9 @@ def test_from_python_with_a_recipe_of_ones_own_and_other_kinds_of_task(files: Pa
     }  # fmt: skip
     found = plume.compare(**study, language="zh")
     cells = {(one.model, one.task): one for one in found.scores}
-    assert {model for model, _ in cells} == {"mine", "gpt2", "scratch", "fasttext"}
+    assert {model for model, _ in cells} == {"mine", "gpt2", "scratch", "fasttext", "tfidf"}
+    skipped = cells.pop(("tfidf", "qa"))
+    assert skipped.status == "cannot" and "cannot find an answer" in skipped.reason
     assert {one.status for one in cells.values()} == {"done"}, [(key, one.reason) for key, one in cells.items()]
     metrics = {one.name: one.metric for one in found.tasks}
     assert metrics == {"qa": "f1", "near": "spearman"} and all(one.scores[metrics[one.task]] == one.main for one in cells.values())

@@ -172,9 +172,9 @@ def check_results(results: Results, home: Path) -> None:
     origins = {model.name: model.origin for model in results.models}
     assert origins == {
         "bert": Origin.RECIPE, "mine": Origin.DIRECTORY, "soup:mine": Origin.DERIVED, "continue:mine": Origin.CONTINUED,
-        "words": Origin.DIRECTORY, "scratch": Origin.RECIPE,
+        "words": Origin.DIRECTORY, "scratch": Origin.RECIPE, "tfidf": Origin.RECIPE,
     }  # fmt: skip
-    assert {one.status for one in (*results.scores, *results.pretraining)} == {Status.DONE} and len(results.scores) == 6 * 2
+    assert {one.status for one in (*results.scores, *results.pretraining)} == {Status.DONE} and len(results.scores) == 7 * 2
     assert {one.model for one in results.pretraining} == {"bert", "soup:mine", "continue:mine"}
     assert all(model.parameters for model in results.models) and {one.model for one in results.standings} == set(origins)
     assert results.title == "5 families on corpus.txt"

@@ -85,7 +85,7 @@ def changed(before: Path, after: TunedModel) -> set[str]:
 @pytest.mark.usefixtures("own_ways")
 def test_a_file_in_the_folder_is_a_mode(bert: Path, table: str, tmp_path: Path) -> None:
     assert modes()[:2] == ["full", "features"] and "bitfit" in modes()
-    tuned = tune(bert, table, tmp_path / "out", mode="bitfit", adapt=["least=2"])
+    tuned = tune(bert, table, tmp_path / "out", mode="bitfit", adapt=["least=2"], pooling="cls")
     assert tuned.declared.adaptation.mode == "bitfit" and read_json(tmp_path / "out" / "task.json", "")["adaptation"]["least"] == 2
     moved = changed(bert, tuned)
     assert moved and all(name.endswith("bias") for name in moved)
@@ -157,7 +157,7 @@ def test_what_was_written_before_there_were_ways(address: str, now: Any) -> None
 
 
 def test_a_tuned_transformer_is_pooled(bert: Path, table: str, tmp_path: Path) -> None:
-    plain, mean = (tune(bert, table, tmp_path / str(name), pooling=name) for name in (None, "mean"))
+    plain, mean = (tune(bert, table, tmp_path / str(name), pooling=name) for name in ("cls", "mean"))
     assert mean.predict(TEXTS) != plain.predict(TEXTS)
     assert {"stack.blocks.0.attention.query.weight"} <= changed(bert, mean) and not {"pooler.dense.weight"} & changed(bert, mean)
     assert mean.declared.adaptation.pooling == pooling_of("mean")
@@ -166,8 +166,11 @@ def test_a_tuned_transformer_is_pooled(bert: Path, table: str, tmp_path: Path) -
         states = mean.model.body.encode(Batch(tokens=batch.tokens, length=batch.length)).last
         expected = torch.stack([states[0].mean(0), states[1, :2].mean(0)])
         torch.testing.assert_close(mean.model.states(batch).last[:, 0], expected)
-    with pytest.raises(PlumeError, match=r"with --pooling.*no class.*without --pooling"):
+    with pytest.raises(PlumeError, match=r"with --pooling.*no class.*without --pooling.*--pooling cls"):
         export_tuned(mean, tmp_path / "theirs")
+    few = tune(bert, table, tmp_path / "few")
+    assert few.predict(TEXTS) == mean.predict(TEXTS) and "--pooling cls" in (tmp_path / "few" / "card.md").read_text(encoding="utf-8")
+    assert export_tuned(plain, tmp_path / "theirs") == "BertForSequenceClassification" and plain.declared.adaptation.pooling is None
 
 
 def _asked(rows: int) -> dict[str, Target]:

@@ -66,6 +66,7 @@ def run(
         str | None, typer.Option(help="shared: one subword tokenizer for all families; own: each paper's own.  [default: shared]")
     ] = None,
     static: Annotated[str | None, typer.Option(help="Word vectors that serve as a baseline.  [default: fasttext]")] = None,
+    tfidf: Annotated[bool | None, typer.Option(help="TF-IDF + linear as a baseline that needs no pre-training.  [default: yes]")] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="Override a pre-training setting of all networks: training.length=64; repeatable.")
     ] = None,
@@ -101,8 +102,8 @@ def run(
     resume = resume or again is not None
     given = {
         "corpus": corpus, "recipes": _listed(recipes), "models": _listed(models), "continued": _listed(continue_),
-        "continue_on": continue_on, "budget": budget, "seeds": seeds, "size": size,
-        "tokenizer": tokenizer, "static": static, "overrides": set_, "tune": tune, "threads": threads, "probes": probes, "margin": margin,
+        "continue_on": continue_on, "budget": budget, "seeds": seeds, "size": size, "tokenizer": tokenizer, "static": static,
+        "tfidf": tfidf, "overrides": set_, "tune": tune, "threads": threads, "probes": probes, "margin": margin,
     }  # fmt: skip
     chosen = {name: value for name, value in given.items() if value is not None}
     folder = out or (study if study is not None and study.is_dir() else Path("study"))

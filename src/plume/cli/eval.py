@@ -91,7 +91,7 @@ def _task(
     from plume import api
     from plume.cli._direct import direct_task, options_for
     from plume.core.errors import PlumeError
-    from plume.tuning.tuned import TunedModel
+    from plume.tuning.loaded import load_tuned
 
     direct = direct_task(model, task)
     if direct is not None:
@@ -107,7 +107,7 @@ def _task(
         )
     if predictions is not None and predictions.exists():
         raise PlumeError(f"{predictions} exists already: choose another file for --predictions.")
-    tuned = TunedModel.load(model, device=device)
+    tuned = load_tuned(model, device=device)
     measured = tuned.evaluate(data, task=task, language=language)
     account = [*measured.reading.lines(), *(f"{count:,} {what}" for what, count in measured.notes.items() if count)]
     if predictions is not None:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 def run(
     model: Annotated[
-        Path | None, typer.Argument(help="Model directory: pre-trained, imported, word vectors, or fine-tuned before.")
+        Path | None,
+        typer.Argument(help="Model directory: pre-trained, imported, word vectors, or fine-tuned before; or tfidf, which needs none."),
     ] = None,
     task: Annotated[
         list[str] | None,
@@ -39,7 +40,8 @@ def run(
     pooling: Annotated[
         str | None,
         typer.Option(
-            help="Pooling of a text into the vector that is classified: mean, first, last, max or weighted.  [default: by family and mode]"
+            help="Pooling of a text into the vector that is classified: mean, first, last, max, weighted, or cls for the family's own token.  "
+            "[default: by family and mode; mean for tiny and mini with fewer than 4,000 examples]"
         ),
     ] = None,
     text: Annotated[list[str] | None, typer.Option(help="Data: text column, by name or number; twice for pairs.")] = None,
@@ -131,7 +133,7 @@ def _finish(made: Tuned, *, quiet: bool) -> None:
     if quiet:
         return
     print(f"ended {made.ended}" if made.ended == "as planned" else f"ended by {made.ended}", file=sys.stderr)
-    print_scores(made.scores, title="best on dev")
+    print_scores(made.scores, title="best on dev" if made.held_out else "on the training examples")
     tasks = read_declaration(made.folder).tasks
     which = f" --task {tasks[0].called}" if len(tasks) > 1 else ""
     print(

@@ -33,6 +33,7 @@ from plume.core.part import replace
 from plume.metrics.resampled.measures import RowScores
 from plume.metrics.scores import HUNDREDS
 from plume.readers.example import Example
+from plume.tuning.preparing import FEW
 from plume.tuning.task import Prediction, Task
 
 
@@ -153,6 +154,7 @@ def _scored(folder: Path, one: StudyTask, cells: Sequence[Cell], states: Mapping
         name=one.name, kind=one.kind, title=task.title, metric=task.metric, train_file=shown(one.train), scored_file=shown(one.scored),
         train_examples=len(ready.train), scored_examples=len(examples), labels=task.labels,
         dev_file=shown(one.dev) if one.dev else "", graded=task.graded, best=100.0 if task.metric in HUNDREDS else 1.0, note=one.note,
+        held_out=len(ready.train) >= FEW,
         left_out=tuple(dict.fromkeys(line for found in (*ready.readings, reading) for line in found.lines()[1:])),
     )  # fmt: skip
     rows = {model: {seed: task.row_scores(examples, found) for seed, found in by_seed.items()} for model, by_seed in predictions.items()}

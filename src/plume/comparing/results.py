@@ -18,6 +18,7 @@ class Control(enum.StrEnum):
 
     SCRATCH = "no pre-training"
     STATIC = "static vectors"
+    TFIDF = "TF-IDF + linear"
 
 
 class Origin(enum.StrEnum):
@@ -75,6 +76,7 @@ class TaskRecord:
     graded: bool = False  # answers are better or worse, none is just right: a number, a text
     best: float = 1.0  # the highest score there is: 1, or 100 for BLEU and chrF
     note: str = ""  # how the data came about, where plume made it
+    held_out: bool = True  # where there is no dev file: are some of the training examples held out to choose by?
     left_out: tuple[str, ...] = ()  # what of the files was left out or mended, in words
 
 

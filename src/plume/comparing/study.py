@@ -69,6 +69,7 @@ class Study(Part):
     size: str = "tiny"  # of recipes that are named without one
     tokenizer: Tokenizing = Tokenizing.SHARED
     static: str = "fasttext"  # the word vectors that stand beside the networks, if the recipes name none
+    tfidf: bool = False  # TF-IDF + linear beside them; off in studies of before there was one, on in new ones
     overrides: tuple[str, ...] = ()  # of every network's pre-training
     tune: tuple[str, ...] = ()  # of every tuning run: epochs=3
     threads: int = 1
@@ -218,7 +219,7 @@ def make_study(
         tasks=tuple(tasks),
         recipes=tuple(map(naming.absolute, recipes)),
         budget=budget if isinstance(budget, Budget) else Budget.parse(budget),
-        **_typed({"threads": cores()} | others),
+        **_typed({"threads": cores(), "tfidf": True} | others),
     )
 
 

@@ -15,7 +15,7 @@ from plume.comparing.study import TUNE_OPTIONS, Study, StudyTask, make_study, ma
 from plume.core.errors import PlumeError, suggest
 
 _WORDS = {"title": str, "corpus_note": str, "budget": str, "size": str, "tokenizer": str, "static": str, "continue_on": str}
-_NUMBERS = {"seeds": int, "threads": int, "probes": bool, "margin": (int, float)}
+_NUMBERS = {"seeds": int, "threads": int, "probes": bool, "tfidf": bool, "margin": (int, float)}
 _LISTS = ("corpus", "recipes", "models", "continue", "set")
 _TASK = {"kind": str, "train": str, "dev": str, "test": str, "text": list, "label": str, "note": str}
 
@@ -97,6 +97,7 @@ def write_study_file(study: Study, *, beside: Path) -> str:
         f"seeds = {study.seeds}",
         f"tokenizer = {_text(study.tokenizer.value)}",
         f"static = {_text(study.static)}",
+        f"tfidf = {str(study.tfidf).lower()}",
         f"threads = {study.threads}",
         f"probes = {str(study.probes).lower()}",
         *([f"margin = {study.margin:g}"] if study.margin != MARGIN else []),

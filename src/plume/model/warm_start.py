@@ -7,9 +7,7 @@ tokens (docs/learning.md). All of it is learned from there on.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -41,10 +39,6 @@ class WarmStart(Part):
     def __post_init__(self) -> None:
         if self.epochs < 1 or self.window < 1 or self.negatives < 1 or not 0 < self.share < 1 or self.spread <= 0:
             raise PlumeError(f"{self}: epochs, window and negatives are at least 1, share lies between 0 and 1, spread above 0.")
-
-    def problems(self, recipe: Any, name: str) -> Iterator[str]:
-        if not recipe.objectives:
-            yield f"{name}: there is nothing to pre-train; set {name}=none."
 
     def vectors(self, dimension: int) -> Word2Vec:
         """What trains the vectors."""

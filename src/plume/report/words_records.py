@@ -3,6 +3,7 @@
 WORDS: dict[str, tuple[str, str]] = {
     "control_scratch": ("no pre-training", "不预训练"),
     "control_static": ("static vectors", "静态词向量"),
+    "control_tfidf": ("TF-IDF + linear", "TF-IDF + 线性模型"),
     "origin_recipe": ("pre-trained here", "在此预训练"),
     "origin_directory": ("model directory", "模型目录"),
     "origin_hugging_face": ("Hugging Face directory", "Hugging Face 目录"),

@@ -30,6 +30,11 @@ class Best:
     def __init__(self, tuned: TunedModel, prepared: Sequence[PreparedTask], settings: TuneSettings, folder: Path, *, write: bool) -> None:
         self.tuned, self.prepared, self.settings, self.folder, self.write = tuned, prepared, settings, folder, write
 
+    @property
+    def held_out(self) -> bool:
+        """Are there examples that were not trained on?"""
+        return any(one.held_out for one in self.prepared)
+
     @cached_property
     def history(self) -> list[float]:
         """What has been measured, in order; read back where a run goes on. First asked for when the run has begun, and its log has
@@ -47,7 +52,8 @@ class Best:
             found |= {self._prefix(one.task) + name: value for name, value in scores.items()}
         model.train()
         main = self.main(found)
-        if self.write and main >= max(self.history, default=-np.inf):  # of equals the later one, which is surer of itself
+        # Of equals the later one, which is surer of itself; so of all where nothing was held out that could tell.
+        if self.write and (not self.held_out or main >= max(self.history, default=-np.inf)):
             save_weights(self.folder / BEST, state_of(model))
             write_json(self.folder / BEST_SCORE, {"step": spent.steps, "main": main, "scores": found})
         self.history.append(main)
@@ -84,6 +90,8 @@ class Best:
 
     def enough(self) -> bool:
         """Have the last `patience` measurements brought nothing better?"""
+        if not self.held_out:
+            return False
         after = len(self.history) - 1 - int(np.argmax(self.history)) if self.history else 0
         return after >= self.settings.patience
 

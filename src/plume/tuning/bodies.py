@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from plume.core.errors import PlumeError
 from plume.model.checkpoint import load_model, load_weights, state_of
 from plume.static.model import WordModel, is_word_model
 from plume.text.tokenizer import Tokenizer
@@ -11,12 +12,18 @@ from plume.tuning.adapting.adaptation import Adaptation
 from plume.tuning.adapting.body import Body, network
 from plume.tuning.adapting.word_body import WordBody
 from plume.tuning.declared import is_tuned
+from plume.tuning.linear.model import is_linear
+from plume.tuning.linear.recipe import TFIDF, TITLE
 from plume.tuning.settings import with_dropout
 from plume.tuning.tuned import TunedModel
 
 
 def read_model(folder: Path) -> tuple[Body, Tokenizer]:
     """The model to tune, as it is; a tuned one gives its body."""
+    if is_linear(folder):
+        raise PlumeError(
+            f"{folder} is {TITLE}, made of a task's examples alone: there is no model in it to tune. Write: plume tune {TFIDF} …"
+        )
     if is_tuned(folder):
         tuned = TunedModel.load(folder)
         return tuned.model.body, tuned.tokenizer

@@ -37,7 +37,7 @@ def write_card(
         f"{Path(settings.model).name}, fine-tuned by plume {__version__} in mode {settings.adaptation.mode}"
         + (" **from scratch, without the pre-trained weights**" if settings.from_scratch else "")
         + f": {learning:,} of {every:,} parameters trained.",
-        "## Best scores on dev",
+        "## Best scores on dev" if any(one.held_out for one in prepared) else "## Scores on the training examples",
         table(("metric", "value"), [(name, f"{value:.4f}") for name, value in best["scores"].items()]),
         f"Over the run: `{sparkline(list(curve))}` ({curve[0]:.4f} … {curve[-1]:.4f})",
         "## Data",

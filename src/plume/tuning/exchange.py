@@ -26,6 +26,8 @@ from plume.text.tokenizers import finish
 from plume.tuning.adapting.body import network
 from plume.tuning.adapting.ways.full import FullTuning
 from plume.tuning.declared import Declared
+from plume.tuning.linear.model import LinearModel
+from plume.tuning.linear.recipe import TITLE
 from plume.tuning.task import Task
 from plume.tuning.tuned import TunedModel, assemble, reading_order
 
@@ -109,11 +111,13 @@ def task_of(part: Head, labels: tuple[str, ...]) -> Task:
 
 def export_tuned(tuned: TunedModel, out: Path, *, task: str | None = None) -> str:
     """Write the model with the head of one of its tasks. Returns the name of transformers' class."""
+    if isinstance(tuned, LinearModel):
+        raise PlumeError(f"{TITLE} has no counterpart in transformers.")
     chosen, model, adaptation = tuned.task(task), tuned.model, tuned.model.adaptation
     network(model.body, "Word vectors have no counterpart in transformers.")
     if model.reads_whole(chosen.called) or not adaptation.exports:
         with_pooling = " with --pooling" if adaptation.pooling is not None else ""
-        without = ", without --pooling," if with_pooling else ""
+        without = ", without --pooling, or with --pooling cls where the examples are few," if with_pooling else ""
         raise PlumeError(
             f"Tuned in --mode {adaptation.mode}{with_pooling}, the head reads pooled or mixed states, for which transformers has no class: "
             f"tune in --mode full or adapters{without} to export."

@@ -9,6 +9,7 @@ from plume.core.embedder import Embedder
 from plume.model.use.language_model import LanguageModel
 from plume.static.model import WordModel, is_word_model
 from plume.tuning.declared import is_tuned
+from plume.tuning.linear.model import LinearModel, is_linear
 from plume.tuning.tuned import TunedModel
 
 Loaded = LanguageModel | WordModel | TunedModel
@@ -20,5 +21,10 @@ def load(folder: str | Path, *, device: str = "cpu") -> Loaded:
     """A model directory: a `LanguageModel` (embed, fill, generate, score, hidden), a `WordModel` (embed, most_similar, analogy, similarity), or
     a `TunedModel` (predict, evaluate)."""
     if is_tuned(Path(folder)):
-        return TunedModel.load(folder, device=device)
+        return load_tuned(folder, device=device)
     return WordModel.load(folder) if is_word_model(Path(folder)) else LanguageModel.load(folder, device=device)
+
+
+def load_tuned(folder: str | Path, *, device: str = "cpu") -> TunedModel:
+    """A model that was tuned for a task: a network or word vectors with its heads, or a linear model of terms."""
+    return LinearModel.load(folder) if is_linear(Path(folder)) else TunedModel.load(folder, device=device)

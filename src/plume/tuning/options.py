@@ -18,6 +18,8 @@ from plume.nn.pooling import Pooling, pooling_of
 from plume.train.budget import Budget
 from plume.train.device import Precision
 from plume.tuning.adapting.adaptation import Adaptation, way
+from plume.tuning.linear.learning import start_linear
+from plume.tuning.linear.recipe import TFIDF, TITLE
 from plume.tuning.settings import TaskData, Wishes
 from plume.tuning.task import Columns, DirectTask, Task
 from plume.tuning.tune import Tuned, start
@@ -25,6 +27,8 @@ from plume.tuning.tune import Tuned, start
 Paths = str | Path | Sequence[str | Path] | None
 _LEAST = {"accumulate": 1, "batch": 1, "patience": 1}
 _ABOVE = {"epochs": 0, "rate": 0}
+ONE_TOKEN = "cls"  # for --pooling: none, but the state of the token that the family has for it
+_LINEAR = ("metric", "seed")  # what a linear model of terms takes
 _MODULES = nn.ModuleDict()  # heads are kept in one, under their tasks' names: what it has itself, such as "keys", is taken
 
 
@@ -56,7 +60,8 @@ def start_from_options(
 ) -> Tuned:
     """`adapt`, `overrides` and `task_options` are settings by dotted path, of the adaptation, the training and the task.
 
-    `pooling` is a word (mean, first …), or a `Pooling`.
+    `pooling` is a word (mean, first …; cls: the family's own token, however few the examples), or a `Pooling`.
+    The model `tfidf` is no directory: it is made of the training examples alone.
 
     Of several tasks a setting is for those that have it, or for the one that is named: `ner.crf=true`.
     """
@@ -64,7 +69,8 @@ def start_from_options(
     if options.get("answer") not in (None, "text", "head"):
         raise PlumeError(f"--answer is text or head, not '{options['answer']}'.")
     asked = None if mode is None else way(mode)
-    pooled = None if pooling is None else pooling_of(pooling)
+    one_token = pooling == ONE_TOKEN
+    pooled = None if pooling is None or one_token else pooling_of(pooling)
 
     def adapted(usual: Adaptation) -> Adaptation:
         return replace(asked or usual, pooling=pooled).adjusted(adapt)
@@ -74,6 +80,10 @@ def start_from_options(
         raise PlumeError("--text and --label name columns of one task's files: give the files of several tasks headers that plume knows.")
     for assignment in [*(["crf=true"] if crf else []), *task_options]:
         data = _with(data, assignment)
+    columns = Columns(texts=(text,) if isinstance(text, str) else tuple(text), answer=label)
+    if str(model) == TFIDF and not model.exists():
+        _refuse_steps({"mode": mode, "pooling": pooling, "adapt": adapt, "set": overrides} | options)
+        return start_linear(data, out, columns=columns, **{name: options[name] for name in _LINEAR if options.get(name) is not None})
     if (precision := options.get("precision")) is not None:
         if precision not in list(Precision):
             raise PlumeError(f"There is no precision '{precision}': choose {', '.join(Precision)}.")
@@ -81,11 +91,18 @@ def start_from_options(
     if options.get("save_every") is not None:
         options["save_every"] = Budget.parse(options["save_every"])
     wishes = Wishes(**{field.name: options.pop(field.name) for field in fields(Wishes) if field.name in options})
-    columns = Columns(texts=(text,) if isinstance(text, str) else tuple(text), answer=label)
     return start(
-        model, data, out, adapt=adapted, wishes=wishes, columns=columns, overrides=overrides, quiet=quiet,
+        model, data, out, adapt=adapted, wishes=wishes, columns=columns, overrides=overrides, one_token=one_token, quiet=quiet,
         **{name: value for name, value in options.items() if value is not None},
     )  # fmt: skip
+
+
+def _refuse_steps(options: dict[str, Any]) -> None:
+    """Settings of what is trained step by step mean nothing to what is solved."""
+    for name, value in options.items():
+        if name not in _LINEAR and value is not None and value != () and value != []:
+            option = name.replace("_", "-")
+            raise PlumeError(f"--{option} is for models that learn step by step; {TITLE} is solved at once: leave it out.")
 
 
 def check_numbers(options: dict[str, Any]) -> None:

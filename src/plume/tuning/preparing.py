@@ -15,6 +15,7 @@ from plume.tuning.settings import TaskData
 from plume.tuning.task import Columns, Task
 
 _HELD_OUT = 1000  # examples at most, where no dev file is given
+FEW = 200  # training examples: of fewer a tenth tells no two checkpoints apart, and is worth more as training
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +28,7 @@ class PreparedTask:
     readings: list[Reading]
     notes: list[str]
     dev_file: Path
+    held_out: bool = True  # was nothing of dev trained on?
 
 
 def prepare(
@@ -40,20 +42,28 @@ def prepare(
     task = data.task if known else data.task.fitted(train_paths, columns)
     reading = Reading(file=train_paths[0])
     train = _read(task, train_paths, reading, language)
-    readings, notes = [reading], []
+    readings, notes, held_out = [reading], [], True
     task = task if known else task.learned(train)
     if dev_paths:
         readings.append(Reading(file=dev_paths[0]))
         dev = _read(task, dev_paths, readings[-1], language)
         task.check(dev, dev_paths[0])
-    else:
+    elif held_out := len(train) >= FEW:
         train, dev = _split(train, seed)
         notes.append(
             f"{task.called}: no dev file was given, so {len(dev):,} of the {len(train) + len(dev):,} examples are held out for it."
         )
+    else:
+        dev = train
+        notes.append(
+            f"{task.called}: no dev file was given, and {len(train):,} examples are too few to hold any out: all are trained on, the last weights "
+            "are kept, and scores are on the training examples themselves."
+        )
     if note := task.balance(train):
         notes.append(note)
-    return PreparedTask(task=task, train=train, dev=dev, readings=readings, notes=notes, dev_file=(dev_paths or train_paths)[0])
+    return PreparedTask(
+        task=task, train=train, dev=dev, readings=readings, notes=notes, dev_file=(dev_paths or train_paths)[0], held_out=held_out
+    )
 
 
 def _read(task: Task, paths: list[Path], reading: Reading, language: str | None) -> list[Example]:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from plume.core.batch import Order
 from plume.core.errors import PlumeError
 from plume.core.part import Part, replace
 from plume.model.recipe import Recipe, Training
 from plume.model.schedule import Linear
+from plume.nn.pooling import Pooling
 from plume.train.settings import RunSettings
 from plume.tuning.adapting.adaptation import Adaptation, way
 from plume.tuning.adapting.body import Body, network
 from plume.tuning.adapting.ways.full import FullTuning
 from plume.tuning.task import Task
 
+_POOLED_BELOW, _NARROW = 4_000, 256  # examples; width of tiny and mini
 _LONGEST = 512  # tokens of a row, where nothing in the model sets a limit
 
 
@@ -82,11 +86,21 @@ def usual_way(body: Body) -> Adaptation:
     return way("features" if body.gives_features else "full")
 
 
+def pooled(adaptation: Adaptation, body: Body, tasks: Sequence[Task], *, examples: int, order: Order) -> Adaptation:
+    """With few examples heads on a narrow encoder that label texts read the mean of all states, where the family's own would read one token's: that
+    one has to learn first to gather what the others know. Wide ones, which have learned more, lose nothing by it. What is said goes before."""
+    reads_texts = any(task.objective is None and task.head(body.classifier, dropout=0.0).reads_text for task in tasks)
+    given = adaptation.pooling is not None or adaptation.frozen or body.task_pooling is not None or body.through_decoder
+    if given or not reads_texts or order is not Order.FULL or examples >= _POOLED_BELOW or body.width > _NARROW:
+        return adaptation
+    return replace(adaptation, pooling=Pooling())
+
+
 def rate_for(body: Body, adaptation: Adaptation, *, from_scratch: bool = False) -> float:
-    """Small steps for weights that know something; larger ones for low-rank changes and for what starts afresh."""
+    """Small steps for weights that know something; larger ones for low-rank changes, and at most those of a head on what is frozen."""
     if adaptation.frozen and not from_scratch:
         return body.head_rate
-    return float(f"{body.tuning_rate * adaptation.rate_factor:.2g}")
+    return float(f"{min(body.tuning_rate * adaptation.rate_factor, body.head_rate):.2g}")
 
 
 def length_for(body: Body, wanted: int | None) -> int:

@@ -33,11 +33,15 @@ from plume.tuning.card import how_ended, write_card
 from plume.tuning.declared import Declared, save_declaration
 from plume.tuning.preparing import PreparedTask, prepare
 from plume.tuning.rows.questions import QuestionReader, Questions
-from plume.tuning.settings import TaskData, TuneSettings, Wishes, epochs_for, training_for, usual_way
+from plume.tuning.settings import TaskData, TuneSettings, Wishes, epochs_for, pooled, training_for, usual_way
 from plume.tuning.task import Columns, Task
 from plume.tuning.tuned import TunedModel, assemble, coder_for, reading_order, require_languages
 from plume.tuning.writing.by_text import approach
 
+_MEAN = (
+    "With {examples:,} examples the head reads the mean of all states. --pooling cls reads the family's own token instead, as transformers' classes "
+    "do, which an export needs."
+)
 _POWER = 0.75  # of a task's size, in how often it gets its turn (BAM, arXiv:1907.04829 §4.1)
 Asked = tuple[Questions, Counter[str]]  # a task's training examples as questions, and what was lost on the way, counted in words
 
@@ -56,8 +60,9 @@ class Tuned:
 
     folder: Path
     outcome: Outcome
-    scores: dict[str, float]  # of the best model, on dev
+    scores: dict[str, float]  # of the best model, on dev; where nothing was held out, of the last on the training examples
     ended: str  # in words: as planned, or why early
+    held_out: bool = True  # are the scores of examples that were not trained on?
 
 
 def start(
@@ -71,13 +76,14 @@ def start(
     overrides: Sequence[str] = (),
     budget: str | None = None,
     answer: str | None = None,
+    one_token: bool = False,
     language: str | None = None,
     quiet: bool = False,
     seed: int = 0,
     **settings: Any,
 ) -> Tuned:
     """A new run into a directory that does not exist yet or is empty. `adapt` is told the way that suits the model; `answer`
-    is `text` or `head`, for encoder–decoders, which can do both."""
+    is `text` or `head`, for encoder–decoders, which can do both. `one_token`: heads read the family's own token, however few the examples."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise PlumeError(f"{folder} exists already. Choose another --out, or resume it with: plume tune --resume {folder}")
     data = [replace(one, train=_absolute(one.train), dev=_absolute(one.dev)) for one in data]
@@ -91,6 +97,11 @@ def start(
     body = as_tuned(body, tokenizer, adaptation=adaptation, from_scratch=from_scratch, seed=seed)
     prepared = [replace(one, task=approach(one.task, body, tokenizer, one.train, adaptation=adaptation, by=answer)) for one in prepared]
     examples = sum(len(one.train) for one in prepared)
+    if not one_token:
+        tasks, order = [one.task for one in prepared], reading_order(body, tokenizer)
+        asked, adaptation = adaptation, pooled(adaptation, body, tasks, examples=examples, order=order)
+        if adaptation != asked:
+            prepared[0].notes.append(_MEAN.format(examples=examples))
     training = training_for(body, adaptation, wishes, examples=examples, from_scratch=from_scratch)
     for assignment in overrides:
         training = training.override(assignment)
@@ -182,7 +193,7 @@ def run_prepared(
             lost=[notes for _, notes in asked], model=model,
         )  # fmt: skip
     processes.wait()
-    return Tuned(folder=folder, outcome=outcome, scores=scores["scores"], ended=how_ended(outcome, settings))
+    return Tuned(folder=folder, outcome=outcome, scores=scores["scores"], ended=how_ended(outcome, settings), held_out=best.held_out)
 
 
 def _ready(settings: TuneSettings, prepared: Sequence[PreparedTask]) -> Ready:

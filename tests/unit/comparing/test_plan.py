@@ -34,6 +34,7 @@ def rehearsals() -> list[Rehearsal]:
         Rehearsal(entrant="cove", cannot={"": "needs pairs"}),
         Rehearsal(entrant="scratch", step=STEP, parameters=1_000_000, memory=300 * 2**20),
         Rehearsal(entrant="fasttext"),
+        Rehearsal(entrant="tfidf"),
     ]
 
 
@@ -46,7 +47,7 @@ def test_time_memory_and_disk(study: Study) -> None:
     assert plan.seconds["tune-bert-0-topic"] == pytest.approx(4 + 3)
     assert plan.seconds["tune-fasttext-0-topic"] == pytest.approx(10 * 4000 / 20_000 + 3)  # 30 characters, not rehearsed
     assert plan.seconds["pretrain-scratch-0"] == pytest.approx(2)
-    assert not any("cove" in key for key in plan.seconds) and plan.cells == 2 + 2 + 1 + 1 + 2 + 2 + 2 + 1 + 6
+    assert not any("cove" in key for key in plan.seconds) and plan.cells == 2 + 2 + 1 + 1 + 2 + 2 + 2 + 1 + 6 + 2 + 2
     bert = plan.lines[0]
     assert bert.disk == 4_000_000 * (3 * 2 + 4 * 2) and plan.memory == 400 * 2**20 and bert.tokens_per_second == pytest.approx(10_000)
     tokens = make_plan(study, found, cells, [LOOK], rehearsals(), slots=1)

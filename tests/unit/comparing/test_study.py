@@ -117,18 +117,29 @@ def test_a_file_that_is_wrong_says_where(files: Path, text: str, says: str) -> N
 
 def test_controls_are_always_in(files: Path) -> None:
     found = {one.name: one for one in entrants(made(files))}
-    assert list(found) == ["bert", "gpt2", SCRATCH, "fasttext"]
+    assert list(found) == ["bert", "gpt2", SCRATCH, "fasttext", "tfidf"]
     assert found[SCRATCH].recipe == "bert/tiny" and found[SCRATCH].control is Control.SCRATCH and found[SCRATCH].budget == "1steps"
     assert found["fasttext"].control is Control.STATIC and found["fasttext"].budget == "90s"
     own = {one.name: one for one in entrants(made(files, recipes=["word2vec", "gpt2"]))}
-    assert list(own) == ["word2vec", "gpt2", SCRATCH] and own["word2vec"].control is Control.STATIC and own[SCRATCH].recipe == "gpt2/tiny"
+    assert (
+        list(own) == ["word2vec", "gpt2", SCRATCH, "tfidf"]
+        and own["word2vec"].control is Control.STATIC
+        and own[SCRATCH].recipe == "gpt2/tiny"
+    )
     assert next(one for one in entrants(made(files, budget="1e14flops")) if one.static).budget is None  # they count no FLOPs
+    assert (
+        found["tfidf"].control is Control.TFIDF
+        and not found["tfidf"].cells(0)
+        and found["tfidf"].tune(made(files, tune=["epochs=3"])) == ()
+    )
+    assert [one.name for one in entrants(made(files, tfidf=False))] == ["bert", "gpt2", SCRATCH, "fasttext"]
+    assert [one.name for one in entrants(made(files, recipes=["tfidf", "bert"]))] == ["tfidf", "bert", SCRATCH, "fasttext"]
 
 
 def test_what_plain_text_cannot_train_is_no_control(files: Path) -> None:
-    found = {one.name: one.recipe for one in entrants(made(files, recipes=["cove", "gpt2"]))}
+    found = {one.name: getattr(one, "recipe", "") for one in entrants(made(files, recipes=["cove", "gpt2"]))}
     assert found[SCRATCH] == "gpt2/tiny"
-    assert {one.name: one.recipe for one in entrants(made(files, recipes=["cove"]))}[SCRATCH] == "cove/tiny"
+    assert {one.name: getattr(one, "recipe", "") for one in entrants(made(files, recipes=["cove"]))}[SCRATCH] == "cove/tiny"
 
 
 def test_a_recipe_differs_from_its_parent_as_both_are_in_the_study(files: Path) -> None:

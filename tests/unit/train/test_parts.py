@@ -38,16 +38,19 @@ def test_only_matrices_decay(family: str, miniature: Any, built: Any) -> None:
     # XLNet's query stream starts from one vector, which is no matrix either.
     assert exempt == {name for name, _ in model.named_parameters() if name.endswith(("bias", "query_start")) or "norm" in name}
     optimizer = make_optimizer(model, replace(recipe.training, decay=0.3, peak=0.02))
-    heavy, light = optimizer.param_groups
-    assert (heavy["weight_decay"], light["weight_decay"]) == (0.3, 0.0)
+    *heavy, light = optimizer.param_groups
+    assert [group["weight_decay"] for group in heavy] == [0.3] * len(heavy) and light["weight_decay"] == 0.0
     assert {id(parameter) for parameter in light["params"]} == {id(p) for name, p in model.named_parameters() if name in exempt}
-    assert len(heavy["params"]) + len(light["params"]) == sum(parameter.requires_grad for parameter in model.parameters())
+    learned = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    assert len(learned) == sum(parameter.requires_grad for parameter in model.parameters())
+    inside = {id(p) for name, p in model.named_parameters() if "blocks." in name and name not in exempt}
+    assert {id(parameter) for group in heavy if group["blocks"] for parameter in group["params"]} == inside
     assert all(group["lr"] == 0.02 for group in optimizer.param_groups)
 
 
 def test_the_recipe_s_numbers_reach_the_optimizer(built: Any, miniature: Any) -> None:
     recipe = miniature("roberta")
-    (first, _) = make_optimizer(built(recipe), recipe.training).param_groups
+    first, *_ = make_optimizer(built(recipe), recipe.training).param_groups
     assert (first["betas"], first["eps"]) == ((0.9, 0.98), 1e-6)
 
 

@@ -15,6 +15,7 @@ from plume.data.layouts.streams import Streams
 from plume.model.build import build
 from plume.model.checkpoint import read_weights
 from plume.model.memory import Memory
+from plume.model.optimizers.adamw import AdamW
 from plume.model.recipe import Recipe
 from plume.objectives.masked_lm import masked_lm
 from plume.train.budget import Budget, Spent
@@ -125,6 +126,7 @@ def test_a_run_cut_at_any_stage_ends_bit_equal(staged: Recipe, whole: Run, mixtu
 
 def test_the_optimizer_counts_the_steps_of_each_parameter(staged: Recipe, mixture_for: Any, tmp_path: Path) -> None:
     """A head that a stage leaves alone has taken fewer steps, and its moments are as they were."""
+    staged = replace(staged, training=replace(staged.training, optimizer=AdamW()))
     run = Run(staged, tmp_path / "run", mixture_for, steps=20)
     run.go()
     steps = {name: int(run.optimizer.state[parameter]["step"]) for name, parameter in run.model.named_parameters()}

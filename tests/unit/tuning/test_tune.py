@@ -9,6 +9,7 @@ import signal
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ import plume
 from plume.core.files import read_json
 from plume.heads.sentence_classification import SentenceClassification
 from plume.model.checkpoint import read_weights, save_model
+from plume.model.networks.model import Model
 from plume.readers.example import Reading
 from plume.train import loop as loops
 from plume.train.checkpoint import checkpoints
@@ -198,18 +200,29 @@ def test_several_tasks_share_a_body(model: Path, table: Any, tmp_path: Path) -> 
 
 
 def test_without_a_dev_file_a_tenth_is_held_out(model: Path, table: Any, tmp_path: Path) -> None:
-    tune(model, tmp_path / "out", table(60), epochs=1.0)
+    tune(model, tmp_path / "out", table(240), epochs=0.1)
     card = (tmp_path / "out" / "card.md").read_text()
-    held_out = int(re.search(r"so (\d+) of the 60 examples are held out", card)[1])  # type: ignore[index]
-    assert 6 <= held_out <= 30 and f"trained on {60 - held_out}, evaluated on {held_out}" in card
+    held_out = int(re.search(r"so (\d+) of the 240 examples are held out", card)[1])  # type: ignore[index]
+    assert 24 <= held_out <= 120 and f"trained on {240 - held_out}, evaluated on {held_out}" in card
+
+
+def test_few_examples_are_all_trained_on(model: Path, table: Any, tmp_path: Path) -> None:
+    """The last weights are kept, whatever is measured on the way, and the run does not end early."""
+    made = tune(model, tmp_path / "out", table(60), epochs=2.0, patience=1)
+    card = (tmp_path / "out" / "card.md").read_text()
+    assert not made.held_out and "trained on 60, evaluated on 60" in card and "## Scores on the training examples" in card
+    last = last_weights(tmp_path / "out")
+    assert all(torch.equal(value, last[name]) for name, value in plume.load(tmp_path / "out").model.body.named_parameters())
+    assert read_json(tmp_path / "out" / "train" / "best.json", "")["step"] == made.outcome.position.spent.steps == 2 * 8
+    assert tune(model, tmp_path / "dev", table(60), table(30, seed=1), epochs=1.0).held_out
 
 
 def test_texts_that_are_held_out_are_not_trained_on(tmp_path: Path) -> None:
-    rows = [{"question": f"q{n}", "context": f"context {n // 5} and more", "answer": "more"} for n in range(100)]
+    rows = [{"question": f"q{n}", "context": f"context {n // 5} and more", "answer": "more"} for n in range(300)]
     (tmp_path / "qa.jsonl").write_text("\n".join(map(json.dumps, rows)))
     made = prepare(TaskData(task=named("qa"), train=(str(tmp_path / "qa.jsonl"),)))
     contexts = [{example.texts[1] for example in part} for part in (made.train, made.dev)]
-    assert len(made.dev) == 10 and len(made.train) == 90 and not contexts[0] & contexts[1]
+    assert len(made.dev) == 30 and len(made.train) == 270 and not contexts[0] & contexts[1]
 
 
 def test_everything_below_learns(model: Path) -> None:
@@ -267,7 +280,10 @@ def test_defaults_follow_the_data_and_the_model(model: Path) -> None:
     assert [epochs_for(count) for count in (50, 999, 1000, 5000, 100_000)] == [20, 20, 10, 5, 3]
     body = plume.load(model).model
     full, adapters, probe = (rate_for(body, way(mode)) for mode in ("full", "adapters", "probe"))
-    assert (full, adapters, probe) == (pytest.approx(5e-5 * 768 / 32), pytest.approx(5e-4 * 768 / 32), 3e-3)
+    assert (full, adapters, probe) == (1e-3, 3e-3, 3e-3)  # so narrow that all are at their limits
+    for width, rate in ((128, 8.8e-4), (384, 1.5e-4), (768, 5e-5)):
+        sized = SimpleNamespace(recipe=SimpleNamespace(network=SimpleNamespace(width=width)))
+        assert Model.tuning_rate.fget(sized) == pytest.approx(rate, rel=0.02)  # type: ignore[attr-defined]
     chosen = training_for(body, FullTuning(), Wishes(batch=4, rate=1e-5, length=20), examples=10)
     assert (chosen.batch, chosen.peak, chosen.length) == (4, 1e-5, 20)
     with pytest.raises(plume.PlumeError, match="at most 64"):

@@ -12,6 +12,9 @@ from plume.comparing.results import Control, Origin
 from plume.comparing.study import Study
 from plume.model.recipe import Recipe
 from plume.static.recipe import StaticRecipe
+from plume.tuning.linear.recipe import TermRecipe
+from plume.tuning.task import Task
+from plume.tuning.writing.written import WrittenTask
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +24,7 @@ class Entrant:
     origin: ClassVar[Origin]
 
     name: str  # as the user wrote it; of a path its last part
-    declared: Recipe | StaticRecipe  # with what the study sets
+    declared: Recipe | StaticRecipe | TermRecipe  # with what the study sets
     overrides: tuple[str, ...] = ()  # what it sets: --set
     mode: str = ""  # the way it is put to tasks, where that is not the usual one: planning/modes.py
 
@@ -44,6 +47,16 @@ class Entrant:
     def control(self) -> Control | None:
         """What the others are held against, if it is that."""
         return Control.STATIC if self.static else None
+
+    @property
+    def has_weights(self) -> bool:
+        """Is there a model before any task is known?"""
+        return True
+
+    @property
+    def probed(self) -> bool:
+        """Has it layers that may know something before they are tuned?"""
+        return not self.from_scratch
 
     @property
     def source(self) -> str:
@@ -79,6 +92,14 @@ class Entrant:
         """A model directory like the one to be made, for a few steps of cost, in `out`; what cannot work says so. `scratch` has a sample of the
         corpus."""
         raise NotImplementedError
+
+    def cannot(self, task: Task) -> str | None:
+        """Why it cannot do a task, as far as its kind says it; what only a model can say is found out by trying."""
+        return "word vectors cannot write a text" if self.static and isinstance(task, WrittenTask) else None
+
+    def tune(self, study: Study) -> tuple[str, ...]:
+        """What it takes of the study's settings of tuning."""
+        return study.tune
 
     def tuning(self) -> dict[str, Any]:
         """Options of `plume tune` that are its own."""

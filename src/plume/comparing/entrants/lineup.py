@@ -9,6 +9,7 @@ from plume.comparing.entrants.continued import continued
 from plume.comparing.entrants.directories import directory_entrant
 from plume.comparing.entrants.entrant import Entrant
 from plume.comparing.entrants.pretrained import PretrainedEntrant, ScratchEntrant
+from plume.comparing.entrants.terms import TermsEntrant
 from plume.comparing.naming import called, is_recipe_file, labelled, path_in, split
 from plume.comparing.study import Study, Tokenizing
 from plume.core.errors import PlumeError, suggest
@@ -19,6 +20,7 @@ from plume.recipes import _catalog as catalog
 from plume.static.recipe import StaticRecipe
 from plume.text.tokenizers import BPE, ByteLevelBPE, TokenizerSpec, Unigram, WordPiece
 from plume.train.settings import declared, with_changes
+from plume.tuning.linear.recipe import TFIDF
 
 # What a user writes before a colon, and what is then made of the entrant behind it: its name, the study, and that entrant.
 KINDS: dict[str, Callable[[str, Study, Entrant], Entrant]] = {"continue": continued}
@@ -36,6 +38,8 @@ def entrants(study: Study) -> list[Entrant]:
         made.append(make_entrant(study.static, study))
         if not made[-1].static:
             raise PlumeError(f"{study.static} is a network; the control beside the networks is word vectors: word2vec, glove or fasttext.")
+    if study.tfidf and TFIDF not in study.recipes:
+        made.append(TermsEntrant())
     if len({one.folder for one in made}) < len(made):
         raise PlumeError(f"Two of {', '.join(one.name for one in made)} would share a directory: rename one.")
     return made
@@ -48,6 +52,8 @@ def make_entrant(text: str, study: Study) -> Entrant:
         if kind not in KINDS:
             raise PlumeError(f"'{text}': there is no kind of model '{kind}'; {suggest(kind, KINDS)}.")
         return KINDS[kind](name, study, make_entrant(rest, study))
+    if text == TFIDF:
+        return TermsEntrant()
     path = path_in(next((one for one in study.models if called(one) == rest), text))
     if path is not None and not is_recipe_file(rest):
         return directory_entrant(name, path)
@@ -58,7 +64,7 @@ def _check_overrides(study: Study, made: Sequence[Entrant]) -> None:
     """What the study sets and no entrant takes is said to be wrong."""
     for assignment in study.overrides:
         if not any(assignment in one.overrides for one in made):
-            any_network = next((one.declared for one in made if not one.static), catalog.recipe("bert"))
+            any_network = next((one.declared for one in made if isinstance(one.declared, Recipe)), catalog.recipe("bert"))
             any_network.override(assignment)
 
 

@@ -14,6 +14,7 @@ from plume.comparing.naming import is_recipe_file
 from plume.comparing.results import Control, Origin
 from plume.comparing.shown import shown
 from plume.comparing.study import Study
+from plume.model.recipe import Recipe
 from plume.static.recipe import StaticRecipe
 from plume.train import runs
 from plume.train.checkpoint import checkpoints
@@ -29,6 +30,7 @@ class PretrainedEntrant(Entrant):
 
     origin = Origin.RECIPE
 
+    declared: Recipe | StaticRecipe
     recipe: str  # what `plume pretrain` is told: bert/tiny, or a file
     budget: str | None  # None: word vectors' own epochs, where the budget's unit means nothing to them
 

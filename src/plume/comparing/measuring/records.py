@@ -21,6 +21,7 @@ from plume.train.evaluate import learned_context
 from plume.train.metrics import read_metrics
 from plume.train.pretrain import OUTCOME
 from plume.train.settings import with_changes
+from plume.tuning.linear.recipe import TermRecipe
 
 _HELD_OUT = "held_out/"
 _TOLD = ("name", "title", "paper", "size")  # differences that say nothing of the method
@@ -36,7 +37,6 @@ def model_record(folder: Path, study: Study, entrant: Entrant, cells: Sequence[C
     spent = outcomes[0]["spent"] if outcomes else {}
     recipe = entrant.declared
     parent, changes = parent_of(recipe, study) if entrant.origin is Origin.RECIPE else ("", ())
-    there = made or not entrant.cells(0)
     return ModelRecord(
         name=entrant.name,
         family=recipe.name,
@@ -46,7 +46,7 @@ def model_record(folder: Path, study: Study, entrant: Entrant, cells: Sequence[C
         control=entrant.control,
         parent=parent,
         differences=changes,
-        parameters=parameters(entrant.directory(folder, made[0].seed if made else 0)) if there else 0,
+        parameters=_parameters(folder, entrant, made, tuned),
         flops_per_token=spent["flops"] / spent["tokens"] if spent.get("flops") and spent.get("tokens") else 0.0,
         disk=disk(folder / tuned[0].folder) if tuned else 0,
         tokenizer=describe(recipe.tokenizer) if isinstance(recipe, Recipe) else "words",
@@ -57,11 +57,20 @@ def model_record(folder: Path, study: Study, entrant: Entrant, cells: Sequence[C
     )
 
 
+def _parameters(folder: Path, entrant: Entrant, made: Sequence[Cell], tuned: Sequence[Cell]) -> int:
+    """Of the model as it was made; of what is made for a task alone, with that task."""
+    if not entrant.has_weights:
+        return parameters(folder / tuned[0].folder) if tuned else 0
+    if not made and entrant.cells(0):
+        return 0
+    return parameters(entrant.directory(folder, made[0].seed if made else 0))
+
+
 def _done(state: Mapping[str, Any] | None) -> bool:
     return state is not None and state["status"] == Status.DONE
 
 
-def parent_of(recipe: Recipe | StaticRecipe, study: Study) -> tuple[str, tuple[RecipeDifference, ...]]:
+def parent_of(recipe: Recipe | StaticRecipe | TermRecipe, study: Study) -> tuple[str, tuple[RecipeDifference, ...]]:
     """The family that it was made from, at the same size, with what the study sets, and what differs."""
     if not isinstance(recipe, Recipe) or recipe.name not in catalog.families():
         return "", ()

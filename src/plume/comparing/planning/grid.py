@@ -22,7 +22,7 @@ def grid(study: Study, entrants: Sequence[Entrant]) -> list[Cell]:
         for task in study.tasks:
             cells += [_of(one, seed, CellKind.TUNE, task.name) for one in turn]
         if seed == 0 and study.probes:
-            cells += [_of(one, seed, CellKind.PROBE) for one in turn if not one.from_scratch]
+            cells += [_of(one, seed, CellKind.PROBE) for one in turn if one.probed]
     rounds = (entrants, entrants[::-1])  # of one network two timings may differ by a quarter where others use the machine too
     # A timing is of what is there, of whichever seed: its number is that of the round.
     cells += [one.cell(CellKind.SPEED, number) for number, order in enumerate(rounds) for one in order]

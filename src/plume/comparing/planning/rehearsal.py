@@ -135,9 +135,8 @@ def rehearse(study: Study, entrant: Entrant, looks: Sequence[Look], scratch: Pat
     os.environ["PLUME_CACHE"] = str(scratch / "cache")  # the sample is not read again
     try:
         folder = entrant.rehearsed(study, scratch, scratch / entrant.folder)
-        if entrant.static:
-            cannot = {look.name: "word vectors cannot write a text" for look in looks if isinstance(look.task, WrittenTask)}
-            return Rehearsal(entrant=entrant.name, cannot=cannot)
+        if entrant.static or not entrant.has_weights:
+            return Rehearsal(entrant=entrant.name, cannot={look.name: why for look in looks if (why := entrant.cannot(look.task))})
         tried = {look.name: _try(folder, look) for look in looks}
         cannot = {name: found for name, found in tried.items() if isinstance(found, str)}
         trained = any(cell.kind is CellKind.PRETRAIN for cell in entrant.cells(0)[-1:])

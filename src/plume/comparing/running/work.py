@@ -31,9 +31,9 @@ from plume.comparing.study import Study, tune_options
 from plume.core.errors import PlumeError
 from plume.core.files import read_json, write_json, write_text
 from plume.core.part import part_from_json
+from plume.tuning.loaded import load_tuned
 from plume.tuning.options import start_from_options
 from plume.tuning.tune import resume as resume_tuning
-from plume.tuning.tuned import TunedModel
 
 STUDY = "study.json"
 _TIMING = 1.0  # seconds
@@ -114,12 +114,12 @@ def _tune(folder: Path, study: Study, entrant: Entrant, cell: Cell, seconds: dic
             shutil.rmtree(out, ignore_errors=True)
             made = start_from_options(
                 entrant.directory(folder, cell.seed), task=task.kind, train=task.train, dev=task.dev, out=out, text=task.text,
-                label=task.label, seed=cell.seed, quiet=True, **tune_options(study.tune), **entrant.tuning(),
+                label=task.label, seed=cell.seed, quiet=True, **tune_options(entrant.tune(study)), **entrant.tuning(),
             )  # fmt: skip
     if made.outcome.stopped_by:
         raise Interrupted
     with _timed(seconds, "evaluating"):
-        tuned = TunedModel.load(out)
+        tuned = load_tuned(out)
         measured = tuned.evaluate(task.scored)
         lines = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in measured.predictions)
         write_text(cell.predictions(folder), lines)
@@ -143,7 +143,7 @@ def _speed(folder: Path, study: Study, entrant: Entrant, cell: Cell, seconds: di
         for task in study.tasks:
             tuned = [replace(cell, kind=CellKind.TUNE, seed=seed, task=task.name) for seed in range(study.seeds)]
             if done := next((one for one in tuned if _is_done(one.state(folder))), None):
-                model = TunedModel.load(folder / done.folder)
+                model = load_tuned(folder / done.folder)
                 speed = measure_speed(model, model.task(), scored_examples(task)[1], seconds=_TIMING)
                 found[task.name] = asdict(speed) | {"seed": done.seed}
     return {"speeds": found}

@@ -28,6 +28,8 @@ from plume.nn.visibility import AttentionMask, mask_of
 from plume.objectives._objective import Answers, Objective
 from plume.text.known_languages import Languages
 
+_FASTEST = 1e-3  # learning rate, of any network that is tuned as a whole
+
 
 class How(TypedDict, total=False):
     """What a pass through the stack keeps, and what it recalls."""
@@ -143,8 +145,9 @@ class Model(Trainable):
 
     @property
     def tuning_rate(self) -> float:
-        """A learning rate that is safe while all of it learns: BERT's largest (§A.3) at its width; narrower networks take larger steps."""
-        return 5e-5 * 768 / self.recipe.network.width
+        """A learning rate that is safe while all of it learns: BERT's largest (§A.3) at its width; narrower networks take larger steps, by a
+        power that was measured at 128 and 384 (docs/learning.md)."""
+        return min(5e-5 * (768 / self.recipe.network.width) ** 1.6, _FASTEST)
 
     def new_cache(self) -> list[BlockCache]:
         """An empty cache for generation, one for each block that writes."""

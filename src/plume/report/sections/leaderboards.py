@@ -46,7 +46,7 @@ def _about(study: StudyLookup, task: TaskRecord) -> str:
     return words.sentences(
         words("task_about", title=words.or_as_is("kind", task.kind, task.title), kind=task.kind, metric=task.metric),
         words(
-            "task_files" if task.dev_file else "task_files_held_out",
+            "task_files" if task.dev_file or not task.held_out else "task_files_held_out",
             train=f"{task.train_examples:,}",
             train_file=_short(task.train_file),
             scored=f"{task.scored_examples:,}",
