@@ -271,7 +271,7 @@ def test_a_public_model_is_compared_as_it_is_and_continued(home: Path, tmp_path:
     results = made.results
     assert {one.status for one in (*results.scores, *results.pretraining)} == {Status.DONE}
     assert {one.name: one.group.name for one in results.models} == {
-        "bert": "NOTHING", "small": "PUBLIC", "continue:small": "CONTINUED", "scratch": "CONTROL", "fasttext": "CONTROL"
+        "bert": "NOTHING", "small": "PUBLIC", "continue:small": "CONTINUED", "scratch": "CONTROL", "fasttext": "CONTROL", "tfidf": "CONTROL"
     }  # fmt: skip
     corpus, checkpoint = results.gains
     assert (corpus.model, corpus.against, checkpoint.against) == ("continue:small", "small", "bert")

@@ -58,7 +58,7 @@ def study(tmp_path: Path) -> Make:
 
 def test_models_enter_as_they_are_and_continued(study: Make) -> None:
     found = {one.name: one for one in entrants(study())}
-    assert list(found) == ["bert", "small", "mine", "continue:small", "scratch", "fasttext"]
+    assert list(found) == ["bert", "small", "mine", "continue:small", "scratch", "fasttext", "tfidf"]
     assert [one.origin for one in found.values()][1:4] == [Origin.HUGGING_FACE, Origin.DIRECTORY, Origin.CONTINUED]
     going_on = found["continue:small"]
     assert isinstance(going_on, ContinuedEntrant) and going_on.continues == "small" and going_on.cells(1)[-1].needs == ("derive-small-0",)
@@ -119,6 +119,7 @@ def rehearsed(small: float, going_on: float = 0.01) -> list[Rehearsal]:
         Rehearsal(entrant="continue:small", step=replace(STEP, seconds=going_on)),
         Rehearsal(entrant="scratch", step=STEP),
         Rehearsal(entrant="fasttext"),
+        Rehearsal(entrant="tfidf"),
     ]
 
 

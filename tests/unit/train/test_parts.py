@@ -43,7 +43,8 @@ def test_only_matrices_decay(family: str, miniature: Any, built: Any) -> None:
     assert {id(parameter) for parameter in light["params"]} == {id(p) for name, p in model.named_parameters() if name in exempt}
     learned = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     assert len(learned) == sum(parameter.requires_grad for parameter in model.parameters())
-    inside = {id(p) for name, p in model.named_parameters() if "blocks." in name and name not in exempt}
+    # XLNet's segments have a vector a head, which is no map from states to states.
+    inside = {id(p) for name, p in model.named_parameters() if "blocks." in name and name.endswith(".weight") and name not in exempt}
     assert {id(parameter) for group in heavy if group["blocks"] for parameter in group["params"]} == inside
     assert all(group["lr"] == 0.02 for group in optimizer.param_groups)
 
