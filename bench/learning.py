@@ -4,13 +4,16 @@ The peer is transformers' BertForMaskedLM or GPT2LMHeadModel in a plain torch lo
 and a line to zero, masks by DataCollatorForLanguageModeling. Its peak learning rate is tuned beforehand on runs of a quarter of the time, and so is
 the spread of its first weights (transformers' 0.02, or the recipe's, which is scaled to the width); that is not charged. It trains for T seconds,
 and its weights are put into plume's network, which measures them on plume's held-out rows. Then plume runs for T/4, T/10 and T/20, each a whole
-run with its own schedule, the warm start charged. The ratio is the smallest of these whose loss is not above the peer's.
+run with its own schedule, the warm start charged. The ratio is that of the shortest of these whose loss is not above the peer's, in the seconds that
+both really took (a run ends with a whole step). Beside the peer's loss stands the one that needs no context: a ratio against a peer that has not got
+below it says nothing about learning, and is marked; give it longer.
 
 Seconds are the CPU time of the process (time.process_time), so that a busy machine changes little: steps and the making of their batches on both
-sides; neither reading the corpus nor measuring on either. plume's budget counts wall seconds: here its clock is the CPU's. Rows are plume's own for
-both sides, made before the peer's clock runs. plume's BERT also learns next-sentence prediction, the peer does not: only masked LM is compared.
+sides; neither reading the corpus nor measuring on either (nor the reading of a warm start's text, a few tenths of a second). plume's budget counts
+wall seconds: here its clock is the CPU's. Rows are plume's own for both sides, made before the peer's clock runs. plume's BERT also learns
+next-sentence prediction, the peer does not: only masked LM is compared.
 
-    python bench/learning.py [--corpus FILE] [--cases bert/tiny,gpt2/mini] [--seconds 120] [--seeds 3] [--quick]
+    python bench/learning.py [--corpus FILE] [--cases bert/tiny,gpt2/mini] [--seconds 600] [--seeds 3] [--quick]
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ import os
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,6 +45,10 @@ class Trained:
     loss: float
     tokens: int
     seconds: float
+    trivial: float  # the loss that needs no context
+
+    def __str__(self) -> str:
+        return f"{self.loss:.3f} after {self.seconds:.1f} s and {self.tokens:,} tokens"
 
 
 @dataclass(frozen=True)
@@ -91,13 +98,15 @@ def ours(case: str, corpus: Path, seconds: float, seed: int) -> Trained:
         save_every=Budget(unit="seconds", amount=1e6), measurements=1,
     )  # fmt: skip
     with tempfile.TemporaryDirectory() as folder, mock.patch("time.perf_counter", time.process_time):
-        outcome = start(settings, Path(folder) / "run", quiet=True).outcome
-    spent = outcome.position.spent
-    return Trained(loss=outcome.held_out[OBJECTIVE[case.split("/")[0]]], tokens=spent.tokens, seconds=spent.seconds)
+        run = start(settings, Path(folder) / "run", quiet=True)
+    name, spent = OBJECTIVE[settings.recipe.name], run.outcome.position.spent
+    return Trained(loss=run.outcome.held_out[name], tokens=spent.tokens, seconds=spent.seconds, trivial=run.trivial[name])
 
 
 def theirs(case: str, corpus: Path, seconds: float, seed: int, setting: Setting) -> Trained:
     import torch
+
+    from plume.train.pretrain import trivial_losses
 
     torch.set_num_threads(1)
     torch.manual_seed(seed)
@@ -119,7 +128,8 @@ def theirs(case: str, corpus: Path, seconds: float, seed: int, setting: Setting)
         tokens += sum(len(row["input_ids"]) for row in rows)
         if spent >= seconds:
             break
-    return Trained(loss=held_out_loss(read, network), tokens=tokens, seconds=spent)
+    trivial = trivial_losses(read.recipe, read.stores.unigram_entropy)[OBJECTIVE[read.recipe.name]]
+    return Trained(loss=held_out_loss(read, network), tokens=tokens, seconds=spent, trivial=trivial)
 
 
 def warm_then_linear(progress: float, warmup: float = 0.1) -> float:
@@ -237,48 +247,43 @@ def tuned(case: str, corpus: Path, seconds: float) -> Setting:
     return min(seen, key=seen.__getitem__)
 
 
-def times_shorter(loss: float, by_part: Mapping[int, float]) -> int:
-    """The largest part at which plume is not above the loss; 0: at none.
-
-    >>> times_shorter(5.0, {4: 4.2, 10: 4.9, 20: 5.3})
-    10
-    """
-    return max((part for part, found in by_part.items() if found <= loss), default=0)
+def times_shorter(peer: Trained, runs: Sequence[Trained]) -> float:
+    """By the shortest run whose loss is not above the peer's, in the seconds that both took; 0: there is none."""
+    return max((peer.seconds / run.seconds for run in runs if run.loss <= peer.loss), default=0.0)
 
 
-def told(ratio: int, parts: Sequence[int]) -> str:
-    """A ratio as the parts bound it."""
-    if not ratio:
-        return f"below {min(parts)}"
-    return f"{ratio}{' or more' if ratio == max(parts) else ''}"
+def told(ratios: Sequence[float], peers: Sequence[Trained]) -> str:
+    """The median and its spread, and whether the loss that was reached is worth reaching."""
+    from plume.train.evaluate import learned_context
+
+    said = spread(ratios, digits=1) if any(ratios) else "not reached"
+    stuck = sum(not learned_context(peer.loss, peer.trivial) for peer in peers)
+    return said + (f"; {stuck} of {len(peers)} peers learned no context" if stuck else "")
 
 
 def run_case(case: str, corpus: Path, *, seconds: float, seeds: int, parts: Sequence[int], setting: Setting) -> str:
     """A line of the table."""
-    losses: list[float] = []
-    ratios: list[int] = []
-    found: dict[int, list[float]] = {part: [] for part in parts}
+    peers: list[Trained] = []
+    runs: list[list[Trained]] = []  # by seed, by part
     for seed in range(seeds):
-        peer = measured(theirs, case, corpus, seconds, seed, setting)
-        print(f"{case}, seed {seed}: the peer {peer.loss:.3f} after {peer.seconds:.1f} s and {peer.tokens:,} tokens", flush=True)
-        losses.append(peer.loss)
+        peers.append(measured(theirs, case, corpus, seconds, seed, setting))
+        print(f"{case}, seed {seed}: the peer {peers[-1]}", flush=True)
+        runs.append([])
         for part in parts:
-            run = measured(ours, case, corpus, seconds / part, seed)
-            print(f"{case}, seed {seed}: plume {run.loss:.3f} after {run.seconds:.1f} s and {run.tokens:,} tokens", flush=True)
-            found[part].append(run.loss)
-        ratios.append(times_shorter(peer.loss, {part: values[-1] for part, values in found.items()}))
-    middle = told(statistics.median_low(ratios), parts)
+            runs[-1].append(measured(ours, case, corpus, seconds / part, seed))
+            print(f"{case}, seed {seed}: plume {runs[-1][-1]}", flush=True)
+    ratios = [times_shorter(peer, found) for peer, found in zip(peers, runs, strict=True)]
     cells = [
-        case, f"{seconds:g}", str(setting), spread(losses), *(spread(values) for values in found.values()),
-        middle if len(set(ratios)) == 1 else f"{middle} ({min(ratios)}–{max(ratios)})", f"{os.getloadavg()[0]:.1f}",
+        case, f"{seconds:g}", str(setting), f"{peers[0].trivial:.2f}", spread([peer.loss for peer in peers]),
+        *(spread([run.loss for run in found]) for found in zip(*runs, strict=True)), told(ratios, peers), f"{os.getloadavg()[0]:.1f}",
     ]  # fmt: skip
     return f"| {' | '.join(cells)} |"
 
 
-def spread(values: Sequence[float]) -> str:
+def spread(values: Sequence[float], digits: int = 2) -> str:
     """The median, and from where to where."""
-    middle = f"{statistics.median(values):.2f}"
-    return middle if len(values) == 1 else f"{middle} ({min(values):.2f}–{max(values):.2f})"
+    middle = f"{statistics.median(values):.{digits}f}"
+    return middle if len(values) == 1 else f"{middle} ({min(values):.{digits}f}–{max(values):.{digits}f})"
 
 
 def main() -> None:
@@ -288,7 +293,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpus", type=Path, help="a text or JSONL file; the embedded English study's, if none is given")
     parser.add_argument("--cases", default=",".join(CASES))
-    parser.add_argument("--seconds", type=float, default=120.0, help="of CPU time that the peer trains")
+    parser.add_argument("--seconds", type=float, default=600.0, help="of CPU time that the peer trains")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--parts", default=",".join(map(str, PARTS)), help="of the peer's time that plume gets")
     parser.add_argument("--quick", action="store_true", help="does it run at all: tiny sizes, a few seconds, one seed, nothing tuned")
@@ -304,10 +309,9 @@ def main() -> None:
             peak = catalog.recipe(case).training.peak
             setting = Setting(peak) if given.quick else tuned(case, corpus, seconds / SHORT)
             lines.append(run_case(case, corpus, seconds=seconds, seeds=seeds, parts=parts, setting=setting))
-    print(
-        f"| case | T, CPU s | peer's peak, first weights | peer | {' | '.join(f'plume T/{part}' for part in parts)} | times shorter | load |"
-    )
-    print(f"|{'---|' * (6 + len(parts))}", *lines, sep="\n")
+    names = ("case", "T, CPU s", "peer's peak, first weights", "needs no context", "peer", *(f"plume T/{part}" for part in parts))
+    print(f"| {' | '.join((*names, 'times shorter', 'load'))} |")
+    print(f"|{'---|' * (7 + len(parts))}", *lines, sep="\n")
 
 
 if __name__ == "__main__":
