@@ -29,10 +29,11 @@ check: .venv/.development       ## style, types, import directions
 check-all: check .venv/.real    ## everything, the slow tests and those on real weights too
 	$(PYTEST)
 
-bench: .venv/.real              ## side-by-side benchmarks; run alone on the machine. TEXT= a corpus for word vectors, WEIGHTS= DATA= for tasks
+bench: .venv/.real              ## side-by-side benchmarks; run alone on the machine. TEXT= a corpus for word vectors and learning, WEIGHTS= DATA= for tasks
 	$(BIN)/python bench/pretrain.py
 	$(BIN)/python bench/families.py
 	$(BIN)/python bench/recurrent.py --threads 2
+	$(BIN)/python bench/learning.py --seeds 1 $(if $(TEXT),--corpus $(TEXT))
 	$(if $(TEXT),$(BIN)/python bench/static.py --corpus $(TEXT))
 	$(if $(WEIGHTS),$(BIN)/python bench/tune.py --data $(DATA) --weights $(WEIGHTS))
 	$(if $(WEIGHTS),$(BIN)/python bench/predict.py --data $(DATA) --weights $(WEIGHTS))

@@ -16,6 +16,8 @@ from plume.objectives._objective import Answers
 from plume.text.tokenizer import Tokenizer
 from plume.train.distributed import Processes
 
+_HELD_OUT_SEED = 20181011  # the masks of held-out rows never change, whatever the run's seed
+
 
 def make_mixture(
     store: Store, recipe: Recipe, tokenizer: Tokenizer, *, seed: int, rows: int | None = None, as_it_is: bool = False
@@ -62,6 +64,12 @@ def alphabet_of(tokenizer: Tokenizer, store: Store) -> Alphabet:
         sentinels=tuple(number for token in form.sentinel_tokens() if (number := tokenizer.id(token)) is not None),
         counts=counts,
     )
+
+
+def held_out_mixture(store: Store, recipe: Recipe, tokenizer: Tokenizer, processes: Processes) -> Mixture[Reader]:
+    """The rows and masks that the held-out loss is taken on: the same for every run on this text."""
+    rows = held_out_rows(recipe, store, processes)
+    return make_mixture(store, recipe, tokenizer, seed=_HELD_OUT_SEED, rows=rows, as_it_is=True)
 
 
 def held_out_rows(recipe: Recipe, store: Store, processes: Processes) -> int:

@@ -29,7 +29,7 @@ from plume.train.continuing.heads import start_heads
 from plume.train.continuing.start import start_of
 from plume.train.distributed import Processes, some_unused
 from plume.train.evaluate import evaluate, label_shares
-from plume.train.feeding import held_out_rows, make_mixture
+from plume.train.feeding import held_out_mixture, make_mixture
 from plume.train.fit import begin, fit, refuse_other_data
 from plume.train.fitting import find_languages, find_units, number_languages, refuse_misfit, save_units
 from plume.train.loop import Outcome, TrainingPlan
@@ -39,7 +39,6 @@ from plume.train.stores import no_sentences_warning, run_tokenizer, shared_store
 from plume.train.warm import WarmStartRecord, read_record, warm_start, write_record
 
 OUTCOME = Path("train") / "outcome.json"  # the figures of the card, for programs
-_HELD_OUT_SEED = 20181011  # the masks of held-out rows never change, whatever the run's seed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,8 +82,7 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
     with Console(stderr=True, quiet=quiet).status("looking for phrases and names …") if recipe.needs_units else nullcontext():
         entries, units = find_units(recipe, stores, tokenizer, corpus=corpus, folder=folder, lexicon=settings.lexicon)
     mixture = make_mixture(stores.train, recipe, tokenizer, seed=settings.seed)
-    rows = held_out_rows(recipe, stores.held_out, processes)
-    held_out = make_mixture(stores.held_out, recipe, tokenizer, seed=_HELD_OUT_SEED, rows=rows, as_it_is=True)
+    held_out = held_out_mixture(stores.held_out, recipe, tokenizer, processes)
     warnings = [units, corpus.census().blobs, no_sentences_warning(recipe, stores.train), *(reader.check() for reader in mixture.readers)]
     for reader in mixture.readers + held_out.readers:
         reader.plan(0)  # a layout that cannot use this corpus says so before anything is written
