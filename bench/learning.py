@@ -9,7 +9,7 @@ both really took (a run ends with a whole step). Beside the peer's loss stands t
 below it says nothing about learning, and is marked; give it longer.
 
 Seconds are the CPU time of the process (time.process_time), so that a busy machine changes little: steps and the making of their batches on both
-sides; neither reading the corpus nor measuring on either (nor the reading of a warm start's text, a few tenths of a second). plume's budget counts
+sides; neither reading the corpus nor measuring on either. plume's budget counts
 wall seconds: here its clock is the CPU's. Rows are plume's own for both sides, made before the peer's clock runs. plume's BERT also learns
 next-sentence prediction, the peer does not: only masked LM is compared.
 

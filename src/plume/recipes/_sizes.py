@@ -2,8 +2,10 @@
 
 What they change, in every family of Transformers:
 
-- Rows of 128 tokens, batches of 32, a vocabulary of 8,000 (small: 16,000), and a peak learning rate that suits the width.
-- The rate rises over a tenth of the run and falls to zero in a line, whatever the paper's schedule; the optimizer is AdamW.
+- Rows of 128 tokens, batches of 16, a vocabulary of 8,000 (small: 16,000), and a peak learning rate that suits the width.
+- The rate rises over a tenth of the run and falls to zero in a line, whatever the paper's schedule; the optimizer is Muon for the blocks'
+  matrices and AdamW for the rest (`--set 'training.optimizer=AdamW()'`).
+- Token vectors begin as word2vec's, learned on the same tokens and charged to the budget (`--set warm_start=none` begins at random).
 - No dropout: a run of minutes sees each sentence a few times at most, and dropout only slows it (as ALBERT §4.8 found at scale).
 - First weights are scaled to the width: at the published 0.02 a width of 128 is slow to leave the unigram plateau.
 - Where positions are learned and absolute, attention starts at the neighbours (`--set positions.local=false` turns it off).
@@ -103,5 +105,5 @@ def _shrunk(base: Recipe, size: str) -> Recipe:
             initial_range=spread,
         ),
         warm_start=WarmStart(),
-        training=replace(_small_training(base.training), length=128, batch=32, peak=peak, schedule=Linear(warmup=0.1)),
+        training=replace(_small_training(base.training), length=128, batch=16, peak=peak, schedule=Linear(warmup=0.1)),
     )

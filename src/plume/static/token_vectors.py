@@ -41,7 +41,6 @@ class TokenVectors:
         self._trainer = Word2VecTrainer(recipe, self.vocabulary, seed=seed, threads=1)
         self.most = recipe.epochs * self._trainer.pieces
         self.done = 0
-        _compile(recipe)
 
     @property
     def epochs(self) -> float:
@@ -65,8 +64,8 @@ class TokenVectors:
         return self._trainer.vectors()["word"]
 
 
-def _compile(recipe: Word2Vec) -> None:
-    """Before the clock runs: the first call of a kernel on a machine compiles it."""
+def compile_kernels(recipe: Word2Vec) -> None:
+    """The first call of a kernel on a machine compiles it, which no run should be charged with."""
     words = Vocabulary(words=("a", "b"), counts=np.array([2, 2]))
     text = WordText(ids=np.array([0, 1, 1, 0], np.int32), start=np.array([0, 4]))
     Word2VecTrainer(recipe, words, seed=0, threads=1).train(text, epoch=0, piece=0, progress=0.0, progress_after=1.0)

@@ -21,7 +21,7 @@ from plume.model.recipe import Recipe
 from plume.static import token_vectors
 from plume.static.word2vec import Word2VecTrainer
 from plume.text.tokenizer import Tokenizer
-from plume.train import loop, pretrain, runs, word_vectors
+from plume.train import loop, pretrain, runs, warm, word_vectors
 from plume.train.device import to_device
 from plume.train.feeding import make_mixture
 from plume.train.loop import Loop
@@ -93,7 +93,8 @@ def test_time_is_kept_by_networks(
 ) -> None:
     """Reading a batch, its step and the warm start count; measuring, saving and all else that is before and after do not."""
     clock = Clock(monkeypatch, loop)
-    monkeypatch.setattr(token_vectors, "time", loop.time)
+    for module in (token_vectors, warm):
+        monkeypatch.setattr(module, "time", loop.time)
     clock.charge(Word2VecTrainer, "train", 0.375)
     clock.charge(Reader, "step", 0.125)
     clock.charge(Loop, "_gradients", 0.25)
