@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test check check-all bench recipes-table tasks-table venv clean
 
-demo: .venv/.installed          ## the main job: compare three families on text and tasks that plume brings; the report is demo/report.html
+demo: .venv/.installed          ## the main job: compare two families on text and tasks that plume brings; the report is demo/report.html
 	rm -rf demo
 	$(BIN)/plume compare --out demo
 

@@ -259,6 +259,28 @@ def _finish(results: Results, folder: Path, *, language: str, quiet: bool) -> No
     for sentence in gains_of(results, language=language):
         console.print(sentence)
     console.print(f"\n{page} (also report.md, results.json, scores.csv, models.csv)", soft_wrap=True)
+    for line in _next(results, folder):
+        console.print(line, soft_wrap=True)
+
+
+def _next(results: Results, folder: Path) -> list[str]:
+    """What one does next with the model that is recommended: use it, look at its scores, ask the same of one's own files."""
+    import shlex
+
+    from plume.comparing.naming import folder_name
+    from plume.comparing.results import Status
+
+    chosen = results.recommendation.model if results.recommendation is not None else ""
+    done = [one for one in results.scores if one.model == chosen and one.status is Status.DONE]
+    if not done:
+        return []
+    tuned = str(folder / "tuned" / folder_name(chosen) / str(done[0].seed) / done[0].task)
+    return [
+        "\nNext:",
+        f"  plume predict {shlex.quote(tuned)} 'a text of yours'",
+        f"  plume eval {shlex.quote(tuned)} --data your-labelled-file",
+        "  plume compare --corpus your.txt --task ner=train.conll,test.conll --out study",
+    ]
 
 
 def _score(found: Summary | None, best: float) -> str:

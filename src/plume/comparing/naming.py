@@ -89,3 +89,12 @@ def called(text: str) -> str:
     elif os.path.isabs(name):
         name = Path(name).name
     return f"{kind}:{name}" if kind else name
+
+
+def folder_name(name: str) -> str:
+    """Of a model's directories within a study.
+
+    >>> folder_name("continue:minilm")
+    'continue-minilm'
+    """
+    return re.sub("[/:]", "-", name)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 from plume.comparing.cells import Cell, CellKind
+from plume.comparing.naming import folder_name
 from plume.comparing.results import Control, Origin
 from plume.comparing.study import Study
 from plume.model.recipe import Recipe
@@ -31,7 +31,7 @@ class Entrant:
     @property
     def folder(self) -> str:
         """The name of its directories within the study."""
-        return re.sub("[/:]", "-", self.name)
+        return folder_name(self.name)
 
     @property
     def static(self) -> bool:
