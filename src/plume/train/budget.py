@@ -68,7 +68,8 @@ class Budget(Part):
 
     def __str__(self) -> str:
         if self.unit != "seconds":
-            return f"{self.amount:g} {self.unit if self.amount != 1 else self.unit.removesuffix('s')}"
+            amount = f"{self.amount:,.0f}" if self.amount < 1e10 and self.amount == int(self.amount) else f"{self.amount:g}"
+            return f"{amount} {self.unit if self.amount != 1 else self.unit.removesuffix('s')}"
         minutes, seconds = divmod(round(self.amount), 60)
         hours, minutes = divmod(minutes, 60)
         parts = [f"{value}{unit}" for value, unit in ((hours, "h"), (minutes, "m"), (seconds, "s")) if value]

@@ -62,7 +62,15 @@ def test_progress_is_the_share_spent_of_its_own_unit() -> None:
 
 @pytest.mark.parametrize(
     ("text", "shown"),
-    [("90s", "1m30s"), ("2h", "2h"), ("1d", "24h"), ("0.25s", "0.25s"), ("500steps", "500 steps"), ("5e6tokens", "5e+06 tokens")],
+    [
+        ("90s", "1m30s"),
+        ("2h", "2h"),
+        ("1d", "24h"),
+        ("0.25s", "0.25s"),
+        ("500steps", "500 steps"),
+        ("5e6tokens", "5,000,000 tokens"),
+        ("1e14flops", "1e+14 flops"),
+    ],
 )
 def test_a_budget_is_shown_as_one_would_say_it(text: str, shown: str) -> None:
     budget = Budget.parse(text)
