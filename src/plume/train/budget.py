@@ -37,7 +37,7 @@ class Budget(Part):
         >>> Budget.parse("1h30m").amount
         5400.0
         """
-        word = text.strip().lower().replace(" ", "").replace("_", "")
+        word = text.strip().lower().replace(" ", "").replace("_", "").replace(",", "")
         number = r"(\d+\.?\d*(?:e[+-]?\d+)?)"
         if found := re.fullmatch(number + r"(steps?|tokens?|flops?)", word):
             unit = next(unit for unit in _UNITS if unit.startswith(found.group(2).rstrip("s")))
