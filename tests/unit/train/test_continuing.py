@@ -132,7 +132,7 @@ def test_what_has_a_head_stays_and_what_hides_text_comes_back() -> None:
     bert = tiny()
     same = continuing_recipe(bert)
     assert same.objectives == bert.objectives and isinstance(same.layout, SentencePairs)
-    assert (same.training.length, same.training.batch) == (128, 32) and same.training.peak == pytest.approx(0.128 / 16, rel=0.5)
+    assert (same.training.length, same.training.batch) == (128, 16) and same.training.peak == pytest.approx(0.128 / 16, rel=0.5)
     masked = continuing_recipe(replace(bert, objectives=bert.objectives[:1]))
     assert [one.name for one in masked.objectives] == ["masked_lm"] and isinstance(masked.layout, FullSentences)
     published = plume.recipe("t5/base")
