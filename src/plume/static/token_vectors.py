@@ -34,11 +34,11 @@ class TokenVectors:
 
     def __init__(self, recipe: Word2Vec, store: Store, tokenizer: Tokenizer, *, seed: int, scratch: Path) -> None:
         self.recipe = recipe
-        self.vocabulary = read_vocabulary(store, tokenizer)
-        self._text = read_text(store, self.vocabulary, tokenizer, scratch / "tokens.bin")
-        found = [tokenizer.id(word) for word in self.vocabulary.words]
+        vocabulary = read_vocabulary(store, tokenizer)
+        self._text = read_text(store, vocabulary, tokenizer, scratch / "tokens.bin")
+        found = [tokenizer.id(word) for word in vocabulary.words]
         self.tokens: NDArray[np.int64] = np.array(found, np.int64)  # [N] the tokens that have vectors
-        self._trainer = Word2VecTrainer(recipe, self.vocabulary, seed=seed, threads=1)
+        self._trainer = Word2VecTrainer(recipe, vocabulary, seed=seed, threads=1)
         self.most = recipe.epochs * self._trainer.pieces
         self.done = 0
 
