@@ -75,7 +75,14 @@ def run(
     place: Annotated[str | None, typer.Option(help="Mode features: where the mixed layers enter: input, output or both.")] = None,
     layer: Annotated[int | None, typer.Option(help="Mode probe: layer to probe; 0 is the embedding.  [default: the last]")] = None,
     adapt: Annotated[list[str] | None, typer.Option(help="Any mode: a setting of the mode, such as network.width=128; repeatable.")] = None,
-    crf: Annotated[bool, typer.Option("--crf", help="Tagging: use a CRF output layer.")] = False,
+    crf: Annotated[
+        bool | None,
+        typer.Option(
+            "--crf/--no-crf",
+            help="Tagging: use a CRF output layer.",
+            show_default="for entities and words, with tiny and mini models and with features",
+        ),
+    ] = None,
     answer: Annotated[str | None, typer.Option(help="Encoder–decoders: answer by text (generate labels) or by a head.")] = None,
     task_set: Annotated[
         list[str] | None, typer.Option(help="Task: a setting, such as longest_answer=50; with several tasks ner.crf=true; repeatable.")
@@ -104,7 +111,19 @@ def run(
     changes = {"frozen_layers": freeze, "adapters.rank": rank, "place": place, "layer": layer, "dropout": dropout}
     adapted = [*(f"{name}={value}" for name, value in changes.items() if value is not None), *(adapt or ())]
     if resume is not None:
-        if model is not None or out is not None or task or train or dev or text or set_ or options or adapted or crf or task_set:
+        if (
+            model is not None
+            or out is not None
+            or task
+            or train
+            or dev
+            or text
+            or set_
+            or options
+            or adapted
+            or crf is not None
+            or task_set
+        ):
             raise PlumeError("--resume uses the model, task, files and settings of the run: give no other option with it.")
         _finish(go_on(resume, quiet=quiet), quiet=quiet)
         return

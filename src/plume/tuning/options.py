@@ -52,7 +52,7 @@ def start_from_options(
     adapt: Sequence[str] = (),
     overrides: Sequence[str] = (),
     task_options: Sequence[str] = (),
-    crf: bool = False,
+    crf: bool | None = None,
     text: str | Sequence[str] = (),
     label: str | None = None,
     quiet: bool = False,
@@ -78,7 +78,7 @@ def start_from_options(
     data = _data(task, train, dev)
     if len(data) > 1 and (text or label is not None):
         raise PlumeError("--text and --label name columns of one task's files: give the files of several tasks headers that plume knows.")
-    for assignment in [*(["crf=true"] if crf else []), *task_options]:
+    for assignment in [*([] if crf is None else [f"crf={crf}".lower()]), *task_options]:
         data = _with(data, assignment)
     columns = Columns(texts=(text,) if isinstance(text, str) else tuple(text), answer=label)
     if str(model) == TFIDF and not model.exists():

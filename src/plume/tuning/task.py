@@ -118,6 +118,10 @@ class Task(Part):
         """The task as this model answers it; `examples` are those of training."""
         return self
 
+    def settled(self, *, together: bool) -> Self:
+        """With what the user left open. `together`: does this model do better where the labels of a sentence are chosen together?"""
+        return self
+
     def in_words(self, examples: Sequence[Example]) -> ByText | None:
         """The same task with its answers written, for models that can do both; None: they are no text."""
         return None

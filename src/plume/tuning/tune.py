@@ -31,9 +31,10 @@ from plume.tuning.best import BEST, BEST_SCORE, Best
 from plume.tuning.bodies import as_tuned, read_model
 from plume.tuning.card import how_ended, write_card
 from plume.tuning.declared import Declared, save_declaration
+from plume.tuning.kinds.tagging import Tagging
 from plume.tuning.preparing import PreparedTask, prepare
 from plume.tuning.rows.questions import QuestionReader, Questions
-from plume.tuning.settings import TaskData, TuneSettings, Wishes, epochs_for, pooled, training_for, usual_way
+from plume.tuning.settings import TaskData, TuneSettings, Wishes, epochs_for, pooled, together, training_for, usual_way
 from plume.tuning.task import Columns, Task
 from plume.tuning.tuned import TunedModel, assemble, coder_for, reading_order, require_languages
 from plume.tuning.writing.by_text import approach
@@ -42,6 +43,7 @@ _MEAN = (
     "With {examples:,} examples the head reads the mean of all states. --pooling cls reads the family's own token instead, as transformers' classes "
     "do, which an export needs."
 )
+_CHAIN = "{task}: the labels of a sentence are chosen together, by a CRF. --no-crf labels each word by itself, as transformers' classes do."
 _POWER = 0.75  # of a task's size, in how often it gets its turn (BAM, arXiv:1907.04829 §4.1)
 Asked = tuple[Questions, Counter[str]]  # a task's training examples as questions, and what was lost on the way, counted in words
 
@@ -96,6 +98,7 @@ def start(
         raise PlumeError("From scratch everything has to learn: leave out --mode adapters and --freeze.")
     body = as_tuned(body, tokenizer, adaptation=adaptation, from_scratch=from_scratch, seed=seed)
     prepared = [replace(one, task=approach(one.task, body, tokenizer, one.train, adaptation=adaptation, by=answer)) for one in prepared]
+    prepared = [_settled(one, body, adaptation) for one in prepared]
     examples = sum(len(one.train) for one in prepared)
     if not one_token:
         tasks, order = [one.task for one in prepared], reading_order(body, tokenizer)
@@ -137,6 +140,13 @@ def resume(folder: Path, *, quiet: bool = False) -> Tuned:
     )
     prepared = [prepare(one, seed=settings.seed, known=True, language=settings.language) for one in settings.data]
     return run_prepared(settings, prepared, folder, quiet=quiet, fresh=False)
+
+
+def _settled(prepared: PreparedTask, body: Body, adaptation: Adaptation) -> PreparedTask:
+    task = prepared.task.settled(together=together(adaptation, body))
+    chosen = isinstance(task, Tagging) and task.crf and task != prepared.task
+    notes = [_CHAIN.format(task=task.called)] if chosen else []
+    return replace(prepared, task=task, notes=[*prepared.notes, *notes])
 
 
 def _absolute(paths: tuple[str, ...]) -> tuple[str, ...]:

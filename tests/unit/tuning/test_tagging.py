@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,14 @@ from plume.readers.example import Example, Reading
 from plume.readers.plain_lines import read_plain_lines
 from plume.readers.schemes import Span
 from plume.tasks import ner, pos, segmentation
+from plume.tuning.adapting.adaptation import way
 from plume.tuning.kinds.tagging import Tagging
 from plume.tuning.rows.questions import inference_batches
 from plume.tuning.rows.rows import Coder
 from plume.tuning.rows.word_cuts import _blank, find_words, first_tokens
 from plume.tuning.rows.word_labels import with_beginnings, with_dropped
 from plume.tuning.rows.word_rows import ask_words
+from plume.tuning.settings import together
 from plume.tuning.task import Columns
 
 LABELS = ("O", "B-PER", "I-PER")
@@ -241,3 +244,25 @@ def test_plain_lines(tmp_path: Path) -> None:
     reading = Reading(file=path)
     assert [(example.texts, example.line) for example in read_plain_lines(path, reading)] == [((" a\tb ",), 1), (("c",), 4)]
     assert (reading.read, reading.skipped, reading.format) == (2, {"blank line": 2}, "plain lines")
+
+
+@pytest.mark.parametrize(
+    ("task", "asked", "together", "found"),
+    [
+        (ner.TASK, None, True, True),
+        (ner.TASK, None, False, False),
+        (ner.TASK, False, True, False),
+        (ner.TASK, True, False, True),
+        (pos.TASK, None, True, False),  # tags of single words gain nothing by it
+    ],
+)
+def test_a_crf_is_chosen_by_the_model_unless_the_user_says(task: Tagging, asked: bool | None, together: bool, found: bool) -> None:
+    assert replace(task, crf=asked).settled(together=together).crf is found
+
+
+@pytest.mark.parametrize(
+    ("mode", "width", "expected"), [("full", 128, True), ("full", 384, False), ("features", 128, True), ("probe", 128, False)]
+)
+def test_narrow_models_choose_labels_together_and_probes_never_do(mode: str, width: int, expected: bool) -> None:
+    body = SimpleNamespace(width=width, gives_features=False)
+    assert together(way(mode), body) is expected  # type: ignore[arg-type]

@@ -55,7 +55,7 @@ class Tagging(Task):
     reads: ClassVar[str] = "CoNLL columns (BIO, BIOES, IO); JSONL with spans"
 
     tags: TagKind = TagKind.ENTITIES
-    crf: bool = False  # labels of a sentence are chosen together
+    crf: bool | None = None  # are labels of a sentence chosen together? None: by the model
     column: int = -1  # of the tag in CoNLL files, from 1; -1: the last
     conll: Conll | None = None  # how the training file was written; None: not in columns
     characters: bool = False  # Han characters are labelled one by one, and other scripts by words
@@ -114,14 +114,17 @@ class Tagging(Task):
                         f"(it has {', '.join(sorted({one[2:] for one in self.labels if one != OUTSIDE}))})."
                     )
 
+    def settled(self, *, together: bool) -> Self:
+        return self if self.crf is not None else replace(self, crf=together and self.tags is not TagKind.PLAIN)
+
     def head(self, classifier: SentenceClassification, *, dropout: float) -> Head:
-        return TokenLabelling(labels=self.labels, dropout=dropout, chain=self.crf, bio=self.tags is not TagKind.PLAIN)
+        return TokenLabelling(labels=self.labels, dropout=dropout, chain=bool(self.crf), bio=self.tags is not TagKind.PLAIN)
 
     def questions(self, examples: Sequence[Example], coder: Coder) -> tuple[Questions, Counter[str]]:
         notes: Counter[str] = Counter()
         coder = coder.fresh()
         words = find_words(examples, coder, characters=self.characters)
-        questions = ask_words(self.called, words, coder, together=self.crf)
+        questions = ask_words(self.called, words, coder, together=bool(self.crf))
         asked = questions.line >= 0
         if all(example.answer is not None for example in examples):
             values = self._values(examples, words, notes)
