@@ -111,19 +111,7 @@ def run(
     changes = {"frozen_layers": freeze, "adapters.rank": rank, "place": place, "layer": layer, "dropout": dropout}
     adapted = [*(f"{name}={value}" for name, value in changes.items() if value is not None), *(adapt or ())]
     if resume is not None:
-        if (
-            model is not None
-            or out is not None
-            or task
-            or train
-            or dev
-            or text
-            or set_
-            or options
-            or adapted
-            or crf is not None
-            or task_set
-        ):
+        if any((model, out, task, train, dev, text, set_, options, adapted, crf is not None, task_set)):
             raise PlumeError("--resume uses the model, task, files and settings of the run: give no other option with it.")
         _finish(go_on(resume, quiet=quiet), quiet=quiet)
         return

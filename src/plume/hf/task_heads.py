@@ -43,7 +43,7 @@ def head_of_part(bridge: Bridge, part: Head) -> TaskHead:
             f"It has for tasks: {known}."
         )
     if isinstance(part, TokenLabelling) and part.chain:
-        raise PlumeError(f"This model decides by a CRF, which {head.architecture} does not have: tune without it to export.")
+        raise PlumeError(f"This model decides by a CRF, which {head.architecture} does not have: tune with --no-crf to export.")
     if isinstance(part, SentenceClassification) and (part.hidden is not head.hidden or part.bias is not head.bias):
         raise PlumeError(
             f"{head.architecture} has another head than this model: hidden is {head.hidden} there and {part.hidden} here, "
