@@ -30,9 +30,9 @@ class WarmStart(Part):
     first token scores, in nats, for states of unit variance.
     """
 
-    epochs: int = 10  # at most
-    share: float = 0.12
-    window: int = 2
+    epochs: int = 20  # at most
+    share: float = 0.3
+    window: int = 5  # wide ones know what a text is about; the network learns by itself what stands beside what
     negatives: int = 5
     spread: float = 1.6
 

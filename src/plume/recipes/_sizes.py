@@ -2,7 +2,7 @@
 
 What they change, in every family of Transformers:
 
-- Rows of 128 tokens, batches of 16, a vocabulary of 8,000 (small: 16,000), and a peak learning rate that suits the width.
+- Rows of 128 tokens, batches of 16, a vocabulary of 16,000, and a peak learning rate that suits the width.
 - The rate rises over a tenth of the run and falls to zero in a line, whatever the paper's schedule; the optimizer is Muon for the blocks'
   matrices and AdamW for the rest (`--set 'training.optimizer=AdamW()'`).
 - Token vectors begin as word2vec's, learned on the same tokens and charged to the budget (`--set warm_start=none` begins at random).
@@ -26,8 +26,9 @@ from plume.model.warm_start import WarmStart
 from plume.nn.positions.learned import Learned
 from plume.nn.stack import Transformer
 
-# size: width, depth, heads, vocabulary, peak learning rate
-_SMALL = {"tiny": (128, 2, 2, 8000, 2.5e-3), "mini": (256, 4, 4, 8000, 1.25e-3), "small": (512, 4, 8, 16000, 6e-4)}
+_VOCABULARY = 16_000  # words that stay whole are worth more to a narrow network than the time that more scores take: docs/learning.md
+# size: width, depth, heads, peak learning rate
+_SMALL = {"tiny": (128, 2, 2, 2.5e-3), "mini": (256, 4, 4, 1.25e-3), "small": (512, 4, 8, 6e-4)}
 
 
 def with_small(base: Recipe, *further: Recipe, small: Callable[[Recipe], Recipe] | None = None) -> dict[str, Recipe]:
@@ -83,7 +84,7 @@ def _small_training(training: Training) -> Training:
 
 
 def _shrunk(base: Recipe, size: str) -> Recipe:
-    width, depth, heads, vocabulary, peak = _SMALL[size]
+    width, depth, heads, peak = _SMALL[size]
     factorised = base.embedding.width != base.transformer.width
     # First weights that give a product the variance it has at the published width; at 0.02 a narrow network is slow to start.
     spread = round(base.transformer.initial_range * math.sqrt(base.transformer.width / width), 3)
@@ -91,7 +92,7 @@ def _shrunk(base: Recipe, size: str) -> Recipe:
     return replace(
         base,
         size=size,
-        tokenizer=replace(base.tokenizer, vocabulary=vocabulary),
+        tokenizer=replace(base.tokenizer, vocabulary=_VOCABULARY),
         positions=positions,
         embedding=replace(base.embedding, width=min(128, width) if factorised else width, dropout=0.0),
         network=replace(
