@@ -162,11 +162,11 @@ def test_pieces_of_words_are_cut_alike(files: Path) -> None:
     shared = [one for one in entrants(made(files, recipes=["bert", "roberta", "t5", "xlnet", "elmo"])) if isinstance(one.declared, Recipe)]
     cut = {one.name: one.declared.tokenizer for one in shared if isinstance(one.declared, Recipe)}
     pieces = {name: spec for name, spec in cut.items() if name != "elmo"}
-    assert len(set(pieces.values())) == 1 and pieces["t5"] == WordPiece(vocabulary=8000, lowercase=False)  # cased: names are to be found
+    assert len(set(pieces.values())) == 1 and pieces["t5"] == WordPiece(vocabulary=16000, lowercase=False)  # cased: names are to be found
     assert not isinstance(cut["elmo"], WordPiece)
     topic = make_task(name="topic", train=str(files / "topic.tsv"), scored=str(files / "topic.tsv"))
     lower = entrants(made(files, tasks=[topic]))[0].declared
-    assert isinstance(lower, Recipe) and lower.tokenizer == WordPiece(vocabulary=8000, lowercase=True)
+    assert isinstance(lower, Recipe) and lower.tokenizer == WordPiece(vocabulary=16000, lowercase=True)
     own = entrants(made(files, recipes=["roberta"], tokenizer="own"))[0].declared
     assert isinstance(own, Recipe) and not isinstance(own.tokenizer, WordPiece)
     assert made(files).tokenizer is Tokenizing.SHARED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
@@ -101,10 +102,9 @@ def tuning_seconds(study: Study, look: Look, found: Rehearsal, *, mode: str = ""
 
 
 def budget_seconds(budget: Budget, rehearsals: Sequence[Rehearsal]) -> float:
-    """What the budget takes on this machine, of the entrant that takes longest."""
-    return max(
-        [_pretraining(budget, one) for one in rehearsals if one.step is not None], default=_pretraining(budget, Rehearsal(entrant=""))
-    )
+    """What the budget takes on this machine, of the entrant in the middle: one that is slow for its tokens or FLOPs says nothing of the others."""
+    taken = [_pretraining(budget, one) for one in rehearsals if one.step is not None]
+    return statistics.median(taken or [_pretraining(budget, Rehearsal(entrant=""))])
 
 
 def _pretraining(budget: Budget, found: Rehearsal) -> float:
