@@ -31,11 +31,11 @@ class GlowStep(nn.Module):
         """From a first batch: what comes out has mean 0 and variance 1, and the coupling adds nothing yet."""
         self.scale.copy_(-torch.log(value.std(0, correction=0) + _SMALL))
         self.shift.copy_(-value.mean(0))
-        for linear in (self.coupling[0], self.coupling[2]):
-            nn.init.normal_(linear.weight, std=0.05)
-            nn.init.zeros_(linear.bias)
-        nn.init.zeros_(self.coupling[4].weight)
-        nn.init.zeros_(self.coupling[4].bias)
+        for name, parameter in self.coupling.named_parameters():
+            if name.endswith("weight") and not name.startswith("4."):
+                nn.init.normal_(parameter, std=0.05)
+            else:
+                nn.init.zeros_(parameter)
 
     def forward(self, value: Tensor) -> Tensor:
         """[B, D] to [B, D]; the determinant's logarithm is the sum of `scale`."""
@@ -76,7 +76,7 @@ class Glow(nn.Module):
 
     def loss(self, value: Tensor) -> Tensor:
         """−log p a dimension, but for a constant."""
-        scales = [parameter for name, parameter in self.named_parameters() if name.endswith(".scale")]
+        scales: list[Tensor] = [parameter for name, parameter in self.named_parameters() if name.endswith(".scale")]
         return (self(value).square().sum(1) / 2).mean() / value.shape[1] - torch.cat(scales).sum() / value.shape[1]
 
 
@@ -93,9 +93,9 @@ def learn(part: Flow, rows: VectorRows) -> dict[str, NDArray[Any]]:
                     model = Glow(part, rows.width)
                     model(shuffled[: max(2, part.batch)], start=True)
                     optimizer = torch.optim.Adam(model.parameters(), lr=part.rate)
-                for batch in shuffled.split(part.batch):
+                for first in range(0, len(shuffled), part.batch):
                     optimizer.zero_grad()
-                    model.loss(batch).backward()
+                    torch.autograd.backward(model.loss(shuffled[first : first + part.batch]))
                     optimizer.step()
     assert model is not None, "there is at least one vector"
     return {name: parameter.detach().numpy() for name, parameter in model.named_parameters()}
