@@ -14,9 +14,9 @@ from plume.core.batching import by_length
 from plume.model.use.abilities import Abilities, Said
 from plume.model.use.rows import padded
 
-# On a CPU a product of a few hundred rows runs as fast as one of thousands, and padding costs what tokens cost: texts of one length each,
-# no mask, at most so many tokens, which stay in the cache (measured with MiniLM).
-_TOKENS_ON_CPU = 2048
+# On a CPU a product of two hundred rows runs as fast as one of thousands, and padding costs what tokens cost: texts of one length each need
+# no mask. Batches of fewer tokens than that are filled up with longer texts; in larger ones the states leave the cache (measured with MiniLM).
+_ENOUGH, _MOST = 256, 2048
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +71,8 @@ class TextBatches:
         spelling = self.model.spelling(self.unseen)
         alone = self.can.device.type == "cpu"
         length = [len(row.tokens) for row in self.framed]
-        for numbers in by_length(length, rows=rows, tokens=_TOKENS_ON_CPU if alone else None, spread=0.0 if alone else None):
+        how = {"tokens": _MOST, "spread": 0.0, "enough": _ENOUGH} if alone else {"tokens": None}
+        for numbers in by_length(length, rows=rows, **how):
             yield numbers, replace(self._batch([self.framed[number] for number in numbers]), unseen=spelling)
 
     def _batch(self, framed: Sequence[Framed]) -> Batch:
