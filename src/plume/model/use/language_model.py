@@ -26,6 +26,7 @@ from plume.model.use.scoring import Score, score
 from plume.model.use.writing import begin, continuations, streamed
 from plume.nn.pooling import Pooling, pooling_of
 from plume.text.tokenizer import Tokenizer
+from plume.vectors.sentence import SentenceVectors
 
 Prompt = TypeVar("Prompt", str, list[str])  # one text in, one out; several in, several out
 Value = TypeVar("Value", str, int, str | None, Said)
@@ -51,8 +52,8 @@ class _Framed:
 class LanguageModel:
     """A model with its tokenizer. Nothing here changes it: several threads may use one."""
 
-    def __init__(self, model: Model, tokenizer: Tokenizer) -> None:
-        self.model, self.tokenizer = model.eval(), tokenizer
+    def __init__(self, model: Model, tokenizer: Tokenizer, sentence: SentenceVectors | None = None) -> None:
+        self.model, self.tokenizer, self.sentence = model.eval(), tokenizer, sentence
         self.device = next(model.parameters()).device
 
     def __repr__(self) -> str:
@@ -62,11 +63,13 @@ class LanguageModel:
     def load(cls, folder: str | Path, *, device: str = "cpu") -> LanguageModel:
         """From a model directory."""
         model, tokenizer = load_model(Path(folder))
-        return cls(model.to(device), tokenizer)
+        return cls(model.to(device), tokenizer, SentenceVectors.read(Path(folder)))
 
     def save(self, folder: str | Path) -> None:
         """As a model directory."""
         save_model(Path(folder), self.model, self.tokenizer)
+        if self.sentence is not None:
+            self.sentence.save(Path(folder))
 
     @property
     def recipe(self) -> Recipe:
@@ -76,7 +79,16 @@ class LanguageModel:
     @property
     def width(self) -> int:
         """Of what `embed` gives."""
-        return self.model.width
+        if self.sentence is None:
+            return self.model.width
+        pooling = self.sentence.pooling
+        return self.sentence.width(self.model.width if not isinstance(pooling, Pooling) else pooling.build(self._widths()).width)
+
+    def _widths(self) -> list[int]:
+        """Of each layer, the embedding first."""
+        tokens = torch.zeros((1, 1), dtype=torch.long, device=self.device)
+        with torch.inference_mode():
+            return [layer.shape[-1] for layer in self.model.encode(Batch(tokens=tokens), keep_layers=True).layers]
 
     @property
     def abilities(self) -> Abilities:
@@ -89,29 +101,56 @@ class LanguageModel:
         texts: str | Sequence[str],
         *,
         pooling: Pooling | str | None = None,
-        layer: int = -1,
+        layer: int | None = None,
         batch: int = 32,
         language: Said | Sequence[Said] = None,
     ) -> NDArray[np.float32]:
-        """[N, D] one vector a text, from the given layer (-1 the last, 0 the embeddings); pooled as the family is meant to be, if not said.
+        """[N, D] one vector a text, as its sentence.json says, or else pooled as the family is meant to be.
 
-        `pooling` is a word (mean, first, last, max, weighted), or a `Pooling`, which names its layers itself: `Pooling(layers=(0, -1))`.
+        `pooling` or `layer` asks for raw vectors instead: of that layer (-1 the last, 0 the embeddings). `pooling` is a word (mean, first, last,
+        max, weighted), or a `Pooling`, which names its layers itself: `Pooling(layers=(0, -1))`.
         `language` is for families with a vector for each (XLM): of all texts, or a list with one a text; None: found for each.
         """
-        texts = _texts(texts)
+        raw = pooling is not None or layer is not None
+        layer = -1 if layer is None else layer
         depth = self.recipe.network.depth
         if not -depth - 1 <= layer <= depth:
             raise PlumeError(f"There is no layer {layer}: this model has layers 0 (embeddings) to {depth}.")
-        asked = None if pooling is None else pooling_of(pooling, layer=layer)
+        sentence = None if raw else self.sentence
+        if sentence is not None:
+            pooling = sentence.pooling if isinstance(sentence.pooling, Pooling) else None
+        pooled = self._pooled(
+            _texts(texts) if sentence is None else sentence.texts(_texts(texts)),
+            None if pooling is None else pooling_of(pooling, layer=layer),
+            layer=layer,
+            batch=batch,
+            language=language,
+            longest=None if sentence is None else sentence.longest,
+        )
+        return pooled if sentence is None else sentence.finish(pooled)
+
+    def _pooled(
+        self,
+        texts: list[str],
+        asked: Pooling | None,
+        *,
+        layer: int,
+        batch: int,
+        language: Said | Sequence[Said],
+        longest: int | None,
+    ) -> NDArray[np.float32]:
+        """[N, D] as asked, or as the family does."""
         found: dict[int, NDArray[np.float32]] = {}
-        for rows, made in self._batches(*self._wrapped(texts, _each(language, texts, "languages")), size=batch):
+        for rows, made in self._batches(*self._wrapped(texts, _each(language, texts, "languages"), longest=longest), size=batch):
             encoded = self.model.encode(made, keep_layers=True)
             if asked is None:
                 pooled = self.model.pool(encoded, layer, self._lengths(made))
             else:
                 pooled = asked.build([one.shape[-1] for one in encoded.layers])(encoded.layers, made.length)
             found |= dict(zip(rows.tolist(), pooled.float().cpu().numpy(), strict=True))
-        return np.stack([found[row] for row in range(len(texts))]) if texts else np.zeros((0, self.model.width), np.float32)
+        if texts:
+            return np.stack([found[row] for row in range(len(texts))])
+        return np.zeros((0, self.model.width if asked is None else asked.build(self._widths()).width), np.float32)
 
     @torch.inference_mode()
     def hidden(
@@ -235,11 +274,11 @@ class LanguageModel:
         read = None if source is None else [one for one in _each(source, texts, "sources") if one is not None]
         return score(self.abilities, texts, source=read, memory=memory, batch=batch, language=_each(language, texts, "languages"))
 
-    def _wrapped(self, texts: Sequence[str], said: Sequence[Said]) -> tuple[list[_Framed], list[str]]:
+    def _wrapped(self, texts: Sequence[str], said: Sequence[Said], *, longest: int | None = None) -> tuple[list[_Framed], list[str]]:
         """Framed and, where a text is longer than the model reads, cut at the end of what it can read; and the words with ids of their own."""
         specials = sum(piece != "A" for piece in self.tokenizer.format.single)
-        longest = self.recipe.positions.longest
-        room = None if longest is None else longest - specials
+        limits = [limit - specials for limit in (self.recipe.positions.longest, longest) if limit is not None]
+        room = min(limits, default=None)
         rows, unseen = self._ids(texts)
         can = self.abilities
         framed = []
