@@ -1,7 +1,7 @@
 """The vectors of all processes, so that each loss sees the whole batch.
 
-A process holds the others' vectors as numbers and its own with their gradient, and takes the loss of the whole batch: its gradient is then that of all
-rows with respect to its own, and the sum over processes the gradient of one process with the whole batch. Nothing is exchanged backward.
+A process holds the others' vectors as numbers and its own with their gradient, and takes the loss of the whole batch. Its gradient is then that
+of all rows with respect to its own, and the sum over processes that of one process with the whole batch. Nothing is exchanged backward.
 """
 
 from __future__ import annotations
@@ -33,5 +33,5 @@ def everyones(own: Tensor, *, dim: int) -> Tensor:
 
 
 def shared(whole: Tensor, *, own: int, rows: int) -> Tensor:
-    """A loss of all rows as a process gives it to the loop: the value of its own rows, so that the sum over processes is right, and the gradient of all."""
+    """A loss of all rows as a process gives it to the loop: with the value of its own share, as the loop adds up, and the gradient of all."""
     return whole - whole.detach() * (1 - own / rows)

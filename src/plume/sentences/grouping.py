@@ -44,7 +44,9 @@ class SameText(Grouping):
     def __call__(self, found: SentenceRows, method: str) -> Grouped:
         texts = dict.fromkeys(text for row in found.rows for text in row.texts)
         left = len(found.rows) * found.texts - len(texts)
-        return Grouped(texts=[(one, one) for one in texts], score=[1.0] * len(texts), notes=[f"{left:,} texts come more than once"] if left else [])
+        return Grouped(
+            texts=[(one, one) for one in texts], score=[1.0] * len(texts), notes=[f"{left:,} texts come more than once"] if left else []
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +55,11 @@ class ScoredPairs(Grouping):
 
     def __call__(self, found: SentenceRows, method: str) -> Grouped:
         if found.texts != 2 or not found.scored:
-            has = f"{found.file.name} has none" if found.texts == 2 else f"{found.file.name} has {('single texts', '', 'triples')[found.texts - 1]}"
+            has = (
+                f"{found.file.name} has none"
+                if found.texts == 2
+                else f"{found.file.name} has {('single texts', '', 'triples')[found.texts - 1]}"
+            )
             raise PlumeError(f"{method} needs a score for each pair: {has}.")
         score = found.score()
         if len(set(score)) < 2:
@@ -82,7 +88,9 @@ class PositivePairs(Grouping):
         triples = self._with_contradictions(found, score) if found.inference and self.negatives else []
         kept = triples or near
         left = len(found.rows) - len(kept)
-        notes = [f"{len(kept):,} {'triples were made of' if triples else 'pairs that belong together are used, of'} {len(found.rows):,} pairs"]
+        notes = [
+            f"{len(kept):,} {'triples were made of' if triples else 'pairs that belong together are used, of'} {len(found.rows):,} pairs"
+        ]
         return Grouped(texts=kept, score=[1.0] * len(kept), notes=notes if left else [])
 
     @staticmethod

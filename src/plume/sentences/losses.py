@@ -1,7 +1,7 @@
 """Losses over the vectors of a whole batch, as parts.
 
-All take `Views`: [K, N, D], K vectors for each of N groups. For texts seen twice, or pairs, K is 2; with a hard negative 3. Each gives one number, the mean
-over the batch. What is equal as text is told by equal numbers (`text`): such columns are no negatives, whatever the data says.
+All take `Views`: [K, N, D], K vectors for each of N groups. For texts seen twice, or pairs, K is 2; with a hard negative 3. Each gives one
+number, the mean over the batch. Equal texts have equal numbers (`text`): they are no negatives of each other, whatever the data says.
 """
 
 from __future__ import annotations

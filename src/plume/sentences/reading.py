@@ -17,23 +17,21 @@ from plume.readers.table_columns import Column, is_number, words_of
 from plume.readers.table_layout import TableLayout, find_layout, header_names
 from plume.readers.table_rows import TableFormat, first_line, is_json, json_sample, sniff, usual_width
 from plume.readers.tables import read_table
+from plume.tuning.task import Columns
 
 _LOOK = 50  # lines that tell a table from text
 _TRIPLES = (
     *(("anchor", "positive", "negative"), ("sent0", "sent1", "hard_neg"), ("query", "positive", "negative"), ("query", "pos", "neg")),
-    *(("premise", "entailment", "contradiction"), ("sentence1", "sentence2", "sentence3"), ("text1", "text2", "text3"), ("text", "pos", "neg")),
+    *(
+        ("premise", "entailment", "contradiction"),
+        ("sentence1", "sentence2", "sentence3"),
+        ("text1", "text2", "text3"),
+        ("text", "pos", "neg"),
+    ),
 )
 # Natural language inference as degrees of likeness, and yes and no as data sets write them.
 WORDS = {"entailment": 1.0, "neutral": 0.5, "contradiction": 0.0, "not_entailment": 0.0, "yes": 1.0, "no": 0.0, "true": 1.0, "false": 0.0}
 _UNDECIDED = ("-", "hidden")  # SNLI's label where the annotators disagreed, XNLI's where it is kept back
-
-
-@dataclass(frozen=True, kw_only=True)
-class Columns:
-    """What the user says of the columns, by name or by number from 1; what is left open is found."""
-
-    texts: tuple[str, ...] = ()
-    score: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,16 +113,18 @@ def _with_number(row: Example, path: Path, reading: Reading, *, words: bool) -> 
 
 def _layout(path: Path, columns: Columns) -> TableLayout:
     """Three texts a row where that is plain, else two with a score, two with a label, two, or one."""
-    triple = None if columns.score is not None else _triple(path, columns)
+    triple = None if columns.answer is not None else _triple(path, columns)
     if triple is not None:
         return triple
     count = len(columns.texts) or None
-    if columns.texts and columns.score is not None:
-        return find_layout([path], texts=count, answer=AnswerKind.LABEL, text_columns=columns.texts, answer_column=columns.score)
+    if columns.texts and columns.answer is not None:
+        return find_layout([path], texts=count, answer=AnswerKind.LABEL, text_columns=columns.texts, answer_column=columns.answer)
     for texts in (count,) if count else (2, 1):
         for answer in (AnswerKind.SCORE, AnswerKind.LABEL, None) if texts == 2 else (None,):
             try:
-                return find_layout([path], texts=texts, answer=answer, text_columns=columns.texts, answer_column=columns.score if answer else None)
+                return find_layout(
+                    [path], texts=texts, answer=answer, text_columns=columns.texts, answer_column=columns.answer if answer else None
+                )
             except PlumeError as error:
                 refusal = error
     raise PlumeError(f"{refusal} Or give plain text, a sentence a line.".replace("--text", "--column").replace("--label", "--score"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -43,9 +44,8 @@ class WrittenGroups(SentenceGroups):
     """Rows of two texts: the first is read as a whole, the second is written after it, token by token (UniLM's prefix order)."""
 
     written: Array  # [total] 1 at the tokens of the second text and the one that closes it
-    segments: bool = True
 
-    complete = True
+    complete: ClassVar[bool] = True
 
     def _asked(self, batch: Batch, index: Array, picked: Array) -> Batch:
         batch = super()._asked(batch, index, picked)
@@ -56,7 +56,7 @@ class WrittenGroups(SentenceGroups):
             batch,
             order=Order.RANKED,
             rank=np.where(written > 0, np.arange(written.shape[1]), 0),
-            segment=written if self.segments else None,
+            segment=written,
             labels=batch.labels | {TOKENS: target},
         )
 
@@ -79,7 +79,7 @@ def lay_out(grouped: Grouped, coder: Coder) -> tuple[SentenceGroups, list[str]]:
     return groups, _lost(cut, room, kept)
 
 
-def lay_out_written(grouped: Grouped, coder: Coder, *, segments: bool) -> tuple[WrittenGroups, list[str]]:
+def lay_out_written(grouped: Grouped, coder: Coder) -> tuple[WrittenGroups, list[str]]:
     """Each pair as two rows: the first text, framed, then the second and the token that closes it; and the other way round."""
     numbers, cut, kept = _numbered(grouped, coder)
     specials = coder.length - coder.room(1)
@@ -92,7 +92,7 @@ def lay_out_written(grouped: Grouped, coder: Coder, *, segments: bool) -> tuple[
     pairs = len(member)
     groups = WrittenGroups(
         name=CONTRAST, rows=rows, groups=one_each(len(rows)), member=np.stack([np.arange(pairs), pairs + np.arange(pairs)], 1), text=first,
-        score=np.array(grouped.score, np.float32)[kept], written=written, segments=segments,
+        score=np.array(grouped.score, np.float32)[kept], written=written,
     )  # fmt: skip
     return groups, _lost(cut, room, kept)
 

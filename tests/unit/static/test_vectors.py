@@ -135,7 +135,9 @@ def test_sif_is_the_papers_algorithm() -> None:
 def test_sif_gives_a_word_never_seen_the_weight_of_count_zero() -> None:
     ngrams = CharacterNGrams(matrix=np.full((7, 2), 5, np.float32), shortest=3, longest=3)
     vectors = WordVectors(words=("wort", "tat"), counts=np.array([3, 1]), matrix=np.ones((2, 2), np.float32), ngrams=ngrams)
-    np.testing.assert_allclose(vectors.sentence_vectors([["tat", "unheard"]], weighting=SIF(smoothing=0.1)), [[(0.1 / 0.35 + 5) / 2] * 2], rtol=1e-6)
+    np.testing.assert_allclose(
+        vectors.sentence_vectors([["tat", "unheard"]], weighting=SIF(smoothing=0.1)), [[(0.1 / 0.35 + 5) / 2] * 2], rtol=1e-6
+    )
 
 
 def test_a_kept_component_makes_a_sentence_independent_of_its_company() -> None:
