@@ -36,28 +36,6 @@ def lines(source: random.Random, count: int) -> list[tuple[str, str]]:
 
 
 @pytest.fixture(scope="session")
-def base(tmp_path_factory: pytest.TempPathFactory, miniature: Any, tokenizer_for: Any) -> Callable[[str], Path]:
-    """A family's miniature with first weights, in a directory."""
-    made: dict[str, Path] = {}
-
-    def make(family: str) -> Path:
-        if family not in made:
-            recipe = miniature(family)
-            tokenizer = tokenizer_for(recipe)
-            model = recipe.assembly.build(recipe, vocabulary=tokenizer.size)
-            model.initialise(3)
-            model.spell(tokenizer.tokens())
-            if model.languages is not None:
-                model.languages = Languages.named(["en", "zh"])
-            folder = tmp_path_factory.mktemp("base") / family
-            save_model(folder, model, tokenizer)
-            made[family] = folder
-        return made[family]
-
-    return make
-
-
-@pytest.fixture(scope="session")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same warm and cold texts in the formats of several tasks."""
     folder, source = tmp_path_factory.mktemp("files"), random.Random(5)

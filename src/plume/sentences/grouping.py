@@ -45,7 +45,7 @@ class SameText(Grouping):
         texts = dict.fromkeys(text for row in found.rows for text in row.texts)
         left = len(found.rows) * found.texts - len(texts)
         return Grouped(
-            texts=[(one, one) for one in texts], score=[1.0] * len(texts), notes=[f"{left:,} texts come more than once"] if left else []
+            texts=[(one, one) for one in texts], score=[1.0] * len(texts), notes=[f"{left:,} repeated texts are left out"] if left else []
         )
 
 

@@ -61,17 +61,16 @@ class InBatch(ContrastLoss):
 
     def mean(self, views: Views) -> Tensor:
         first, others = views.vectors[0], views.vectors[1:].flatten(0, 1)  # [N, D], [(K - 1) N, D]
-        scores = (self.scale * first @ others.T).masked_fill(_not_negative(views.text), _NEVER)
-        return F.cross_entropy(scores, torch.arange(len(first), device=first.device))
+        hidden = _no_negatives(views.text[0], views.text[1], views.text[1:].flatten())
+        own = torch.arange(len(first), device=first.device)
+        hidden[own, own] = False
+        return F.cross_entropy((self.scale * first @ others.T).masked_fill(hidden, _NEVER), own)
 
 
-def _not_negative(text: Tensor) -> Tensor:
-    """[N, (K - 1) N] columns that are the first text itself, its own second text, or another second text of an equal first one; not its own place."""
-    first, second, columns = text[0], text[1], text[1:].flatten()
-    same = (columns == first[:, None]) | (columns == second[:, None])
-    same[:, : len(first)] |= first == first[:, None]
-    same[:, : len(first)].fill_diagonal_(False)
-    return same
+def _no_negatives(first: Tensor, second: Tensor, columns: Tensor) -> Tensor:
+    """[N, C] columns that are the first text itself, or a second text of it, be it in another group; [N] first and second texts, [C] columns."""
+    belongs = (first[:, None] == first).float() @ (second[:, None] == columns).float()
+    return (columns == first[:, None]) | (belongs > 0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,10 +101,11 @@ class SwappedRows(ContrastLoss):
 
     def mean(self, views: Views) -> Tensor:
         rows, text = views.vectors.flatten(0, 1), views.text.flatten()
-        half = len(rows) // 2
-        answer = torch.arange(len(rows), device=rows.device).roll(half)
-        hidden = (text == text[:, None]) | (text == text[answer][:, None])  # itself, texts equal to it, and texts equal to its answer
-        hidden[torch.arange(len(rows), device=rows.device), answer] = False
+        own = torch.arange(len(rows), device=rows.device)
+        answer = own.roll(len(rows) // 2)
+        hidden = _no_negatives(text, text[answer], text)
+        hidden[own, answer] = False
+        hidden[own, own] = True
         return F.cross_entropy((self.scale * rows @ rows.T).masked_fill(hidden, _NEVER), answer)
 
 
