@@ -10,11 +10,11 @@ from plume.core.errors import PlumeError
 from plume.model.use.language_model import LanguageModel
 
 _TRIES = 4  # texts that are written for each that is wanted: some come twice, some are the text itself
-_TOP_P = 0.95  # as SimBERT's gen_synonyms samples
+TOP_P = 0.95  # as SimBERT's gen_synonyms samples
 
 
 def paraphrase(
-    model: LanguageModel, text: str, *, count: int = 5, seed: int = 0, top_p: float = _TOP_P, **options: Any
+    model: LanguageModel, text: str, *, count: int = 5, seed: int = 0, top_p: float = TOP_P, **options: Any
 ) -> list[tuple[str, float]]:
     """At most `count` different texts that are not the text itself, each with its cosine to the text; `options` are those of `generate`."""
     if model.abilities.after_text() is None:

@@ -82,6 +82,7 @@ def _read(path: Path, columns: Columns) -> SentenceRows:
     scored = layout is not None and layout.answer is not None
     inference = scored and not all(is_number(row.answer) for row in rows)
     if scored:
+        reading.format = reading.format if inference else reading.format.replace("; label:", "; score:")
         rows = [row for row in (_with_number(row, path, reading, words=inference) for row in rows) if row is not None]
     if not rows:
         raise PlumeError(f"{path} has no usable row: {' '.join(reading.lines()[1:]) or 'it is empty'}.")
