@@ -103,7 +103,8 @@ def start(
     **settings: Any,
 ) -> Trained:
     """A new run into a directory that does not exist yet or is empty."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    first = os.environ.get("RANK", "0") == "0"  # of torchrun's: the others may be late, and find what it wrote
+    if first and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise PlumeError(f"{folder} exists already. Choose another --out, or resume it with: plume sentences train --resume {folder}")
     text, dev = ([os.path.abspath(path) for path in paths] for paths in (text, dev))
     data = read_data(method, text, dev, columns)
@@ -125,7 +126,7 @@ def start(
     )  # fmt: skip
     if before is not None and before.transforms:
         data.notes.append("the transforms of the model's sentence.json were fitted to vectors that training changes: they are left out.")
-    with removed_if_refused(folder, unless=(folder / METRICS).exists):  # it is opened when the run begins
+    with removed_if_refused(folder, unless=lambda: not first or (folder / METRICS).exists()):  # it is opened when the run begins
         return run(made, data, source, tokenizer, folder, quiet=quiet)
 
 
