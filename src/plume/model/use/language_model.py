@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -12,8 +12,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from plume.core.batch import Batch, Order
-from plume.core.batching import by_length
+from plume.core.batch import Batch, Encoded
+from plume.core.batching import ROWS
 from plume.core.errors import PlumeError
 from plume.model.checkpoint import load_model, save_model
 from plume.model.networks.model import Model
@@ -21,8 +21,8 @@ from plume.model.recipe import Recipe
 from plume.model.use.abilities import Abilities, Said
 from plume.model.use.filling import Blank, fill
 from plume.model.use.generate import Sampling
-from plume.model.use.rows import padded
 from plume.model.use.scoring import Score, score
+from plume.model.use.text_batches import TextBatches
 from plume.model.use.writing import begin, continuations, streamed
 from plume.nn.pooling import Pooling, pooling_of
 from plume.text.tokenizer import Tokenizer
@@ -39,14 +39,6 @@ class Hidden:
     tokens: list[str]
     layers: list[NDArray[np.float32]]  # [T, D] the embedding's output and each block's
     attention: list[NDArray[np.float32]]  # [H, T, T] a block, if asked for
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Framed:
-    """One text as it is read."""
-
-    tokens: list[int]
-    segment: list[int] | None  # of each token; None: all 0
 
 
 class LanguageModel:
@@ -102,7 +94,7 @@ class LanguageModel:
         *,
         pooling: Pooling | str | None = None,
         layer: int | None = None,
-        batch: int = 32,
+        batch: int = ROWS,
         language: Said | Sequence[Said] = None,
     ) -> NDArray[np.float32]:
         """[N, D] one vector a text, as its sentence.json says, or else pooled as the family is meant to be.
@@ -140,16 +132,16 @@ class LanguageModel:
         longest: int | None,
     ) -> NDArray[np.float32]:
         """[N, D] as asked, or as the family does."""
-        found: dict[int, NDArray[np.float32]] = {}
-        for rows, made in self._batches(*self._wrapped(texts, _each(language, texts, "languages"), longest=longest), size=batch):
-            encoded = self.model.encode(made, keep_layers=True)
-            if asked is None:
-                pooled = self.model.pool(encoded, layer, self._lengths(made))
-            else:
-                pooled = asked.build([one.shape[-1] for one in encoded.layers])(encoded.layers, made.length)
-            found |= dict(zip(rows.tolist(), pooled.float().cpu().numpy(), strict=True))
-        if texts:
-            return np.stack([found[row] for row in range(len(texts))])
+        pool = asked or _AsTheFamily(self.model, layer)
+        found: NDArray[np.float32] | None = None
+        for rows, made in TextBatches(self.abilities, texts, _each(language, texts, "languages"), longest=longest).batches(rows=batch):
+            encoded = self.model.encode(made, keep_layers=not pool.last_only)
+            layers = encoded.layers or (encoded.last,)
+            pooled = pool.build([one.shape[-1] for one in layers])(layers, made.length).float().cpu().numpy()
+            found = np.empty((len(texts), pooled.shape[1]), np.float32) if found is None else found
+            found[rows] = pooled
+        if found is not None:
+            return found
         return np.zeros((0, self.model.width if asked is None else asked.build(self._widths()).width), np.float32)
 
     @torch.inference_mode()
@@ -158,25 +150,21 @@ class LanguageModel:
     ) -> list[Hidden]:
         """All layers of each text, and the attention of every head if asked."""
         texts = _texts(texts)
-        framed, unseen = self._wrapped(texts, _each(language, texts, "languages"))
+        read = TextBatches(self.abilities, texts, _each(language, texts, "languages"))
         found: dict[int, Hidden] = {}
-        for rows, made in self._batches(framed, unseen, size=batch):
+        for rows, made in read.batches(rows=batch):
             encoded = self.model.encode(made, keep_layers=True, record_attention=attention)
             layers = [layer.float().cpu().numpy() for layer in encoded.layers]
             maps = [probability.float().cpu().numpy() for probability in encoded.attention]
             for place, row in enumerate(rows.tolist()):
-                ids = framed[row].tokens
+                ids = read.framed[row].tokens
                 own = slice(len(ids))
                 found[row] = Hidden(
-                    tokens=[self._spelled(number, unseen) for number in ids],
+                    tokens=[read.spelled(number) for number in ids],
                     layers=[layer[place, own] for layer in layers],
                     attention=[one[place][:, own, own] for one in maps],
                 )
         return [found[row] for row in range(len(texts))]
-
-    def _spelled(self, number: int, unseen: list[str]) -> str:
-        known = self.model.vocabulary
-        return self.tokenizer.token(number) if number < known else unseen[number - known]
 
     @torch.inference_mode()
     def fill(self, text: str, *, top: int = 5, language: Said = None) -> list[list[Blank]]:
@@ -274,61 +262,25 @@ class LanguageModel:
         read = None if source is None else [one for one in _each(source, texts, "sources") if one is not None]
         return score(self.abilities, texts, source=read, memory=memory, batch=batch, language=_each(language, texts, "languages"))
 
-    def _wrapped(self, texts: Sequence[str], said: Sequence[Said], *, longest: int | None = None) -> tuple[list[_Framed], list[str]]:
-        """Framed and, where a text is longer than the model reads, cut at the end of what it can read; and the words with ids of their own."""
-        specials = sum(piece != "A" for piece in self.tokenizer.format.single)
-        limits = [limit - specials for limit in (self.recipe.positions.longest, longest) if limit is not None]
-        room = min(limits, default=None)
-        rows, unseen = self._ids(texts)
-        can = self.abilities
-        framed = []
-        for number, (text, ids, language) in enumerate(zip(texts, rows, said, strict=True), 1):
-            tokens = can.frame(ids[:room]) or [self.tokenizer.separator]  # a decoder frames an empty text as nothing
-            spoken = can.language(text, ids, language, place=f"text {number}" if len(texts) > 1 else "")
-            framed.append(_Framed(tokens=tokens, segment=can.segments(tokens, spoken)))
-        return framed, unseen
 
-    def _ids(self, texts: Sequence[str]) -> tuple[list[list[int]], list[str]]:
-        """Where the model reads the characters of words, those that the vocabulary lacks get ids behind it."""
-        if not self.model.spells:
-            return self.tokenizer.encode(list(texts)), []
-        unseen: dict[str, int] = {}
-        rows = []
-        for text, pieces in zip(texts, self.tokenizer.encode_pieces(list(texts)), strict=True):
-            words = [text[start:end] for start, end in zip(pieces.start.tolist(), pieces.end.tolist(), strict=True)]
-            rows.append(
-                [
-                    unseen.setdefault(word, self.model.vocabulary + len(unseen)) if number == self.tokenizer.unknown else number
-                    for word, number in zip(words, pieces.ids.tolist(), strict=True)
-                ]
-            )
-        return rows, list(unseen)
+@dataclass(frozen=True)
+class _AsTheFamily:
+    """The family's own pooling, with the face of a `Pooling`."""
 
-    def _batches(self, framed: Sequence[_Framed], unseen: list[str], *, size: int) -> Iterator[tuple[NDArray[np.int64], Batch]]:
-        """Texts of like length together, so that little is padded; rows say which texts they are."""
-        spelling = self.model.spelling(unseen)
-        for rows in by_length([len(row.tokens) for row in framed], rows=size, tokens=None):
-            yield rows, replace(self._batch([framed[row] for row in rows]), unseen=spelling)
+    model: Model
+    layer: int
 
-    def _batch(self, framed: Sequence[_Framed]) -> Batch:
-        """Read as the model was trained to: both ways wherever it can, else left to right or right to left."""
-        can = self.abilities
-        segments = [row.segment for row in framed if row.segment is not None]
-        batch = replace(
-            can.rows([row.tokens for row in framed]),
-            order=can.reading_order,
-            segment=padded(segments, 0, self.device) if segments else None,
-        )
-        tokens = batch.tokens
-        if batch.order is not Order.REVERSED:
-            return batch
-        rank = torch.arange(tokens.shape[1], 0, -1, device=tokens.device).expand_as(tokens)
-        return replace(batch, order=Order.RANKED, rank=rank)
+    @property
+    def last_only(self) -> bool:
+        return self.layer == -1
 
-    @staticmethod
-    def _lengths(batch: Batch) -> Tensor:
-        rows, time = batch.tokens.shape
-        return torch.full((rows,), time, device=batch.tokens.device) if batch.length is None else batch.length
+    def build(self, widths: Sequence[int]) -> Callable[[Sequence[Tensor], Tensor | None], Tensor]:
+        return self
+
+    def __call__(self, layers: Sequence[Tensor], length: Tensor | None) -> Tensor:
+        rows, time = layers[-1].shape[:2]
+        lengths = torch.full((rows,), time, device=layers[-1].device) if length is None else length
+        return self.model.pool(Encoded(last=layers[-1], layers=tuple(layers)), self.layer, lengths)
 
 
 def _texts(texts: str | Sequence[str]) -> list[str]:
