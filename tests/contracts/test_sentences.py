@@ -1,7 +1,8 @@
-"""Every method of training sentence vectors, on every kind of network: it learns, is saved and loaded, embeds as it was trained, and resumes bit by bit."""
+"""Every method of training sentence vectors, on every kind of network: it learns, is saved and loaded, embeds, and resumes to the same bits."""
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +20,12 @@ from plume.sentences.training import resume
 
 FAMILIES = ("bert", "gpt2", "elmo", "ulmfit", "t5", "xlnet", "xlm", "electra", "glm")
 WRITING = ("bert", "albert", "unilm")  # read both ways, and can write after a text
-TEXTS = [f"{who} {does} {what}" for who in ("the cat", "my sister", "我们") for does in ("finds", "paints", "喜欢") for what in ("a letter", "苹果")]
+TEXTS = [
+    f"{who} {does} {what}"
+    for who in ("the cat", "my sister", "我们")
+    for does in ("finds", "paints", "喜欢")
+    for what in ("a letter", "苹果")
+]
 
 
 @pytest.fixture(scope="session")
@@ -27,7 +33,7 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same sentences as single texts, scored pairs, and triples."""
     folder = tmp_path_factory.mktemp("texts")
     (folder / "text.txt").write_text("\n".join(TEXTS) + "\n", encoding="utf-8")
-    pairs = list(zip(TEXTS, TEXTS[1:], strict=False))
+    pairs = list(itertools.pairwise(TEXTS))
     (folder / "scored.tsv").write_text("".join(f"{a}\t{b}\t{i % 5 + 0.5}\n" for i, (a, b) in enumerate(pairs)), encoding="utf-8")
     (folder / "triples.tsv").write_text(
         "anchor\tpositive\tnegative\n" + "".join(f"{a}\t{b}\t{TEXTS[i - 5]}\n" for i, (a, b) in enumerate(pairs)), encoding="utf-8"

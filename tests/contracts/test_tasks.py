@@ -13,9 +13,7 @@ import torch
 
 import plume
 from plume.core.errors import PlumeError
-from plume.model.checkpoint import save_model
 from plume.recipes import _catalog as catalog
-from plume.text.known_languages import Languages
 from plume.tuning.options import start_from_options
 from plume.tuning.tuned import TunedModel
 

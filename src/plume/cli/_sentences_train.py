@@ -24,16 +24,22 @@ def run(
     ] = None,
     dev: Annotated[Path | None, typer.Option(help="Data: scored pairs; the checkpoint with the best Spearman correlation is kept.")] = None,
     out: Annotated[Path | None, typer.Option(help="Output model directory.")] = None,
-    column: Annotated[list[str] | None, typer.Option(help="Data: text column, by name or number; twice for pairs, three times for triples.")] = None,
+    column: Annotated[
+        list[str] | None, typer.Option(help="Data: text column, by name or number; twice for pairs, three times for triples.")
+    ] = None,
     score: Annotated[str | None, typer.Option(help="Data: score column, by name or number.")] = None,
     dimensions: Annotated[str | None, typer.Option(help="Matryoshka: train these cuts of the vectors too, such as 128,64.")] = None,
     pooling: Annotated[
         str | None,
-        typer.Option(help="mean, first (or cls), last, max or weighted.  [default: the model's own; first for SimCSE on models wider than 512]"),
+        typer.Option(
+            help="mean, first (or cls), last, max or weighted.  [default: the model's own; first for SimCSE on models wider than 512]"
+        ),
     ] = None,
     language: Annotated[str | None, typer.Option(help="Multilingual models (xlm): language of the texts.  [default: detected]")] = None,
     epochs: Annotated[float | None, typer.Option(help="Training: epochs.  [default: the method's, 1 to 5]")] = None,
-    batch: Annotated[int | None, typer.Option(help="Training: batch size, which is also how many negatives there are.  [default: 32 to 128]")] = None,
+    batch: Annotated[
+        int | None, typer.Option(help="Training: batch size, which is also how many negatives there are.  [default: 32 to 128]")
+    ] = None,
     rate: Annotated[float | None, typer.Option(help="Training: peak learning rate.  [default: by model width and method]")] = None,
     length: Annotated[int | None, typer.Option(help="Training: maximum sequence length in tokens.  [default: 32 or 64]")] = None,
     dropout: Annotated[float | None, typer.Option(help="Training: dropout probability.  [default: 0.1]")] = None,

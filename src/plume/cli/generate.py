@@ -20,13 +20,16 @@ def run(
     greedy: Annotated[bool, typer.Option("--greedy", help="Greedy decoding instead of sampling.")] = False,
     beams: Annotated[int, typer.Option(help="Beam search with this many beams.")] = 1,
     repetition_penalty: Annotated[float, typer.Option(help="Penalty for tokens that already occur; 1 for none, CTRL uses 1.2.")] = 1.0,
-    samples: Annotated[int | None, typer.Option("--samples", "-n", help="Number of texts to generate.  [default: 1; 5 paraphrases]")] = None,
+    samples: Annotated[
+        int | None, typer.Option("--samples", "-n", help="Number of texts to generate.  [default: 1; 5 paraphrases]")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     source: Annotated[
         str | None, typer.Option(help="Source text of an encoder–decoder or UniLM; the prompt is then the beginning of the output.")
     ] = None,
     paraphrase: Annotated[
-        str | None, typer.Option(help="Text to paraphrase, with a model trained by 'plume sentences train --method simbert'; the nearest first.")
+        str | None,
+        typer.Option(help="Text to paraphrase, with a model trained by 'plume sentences train --method simbert'; the nearest first."),
     ] = None,
     code: Annotated[str | None, typer.Option(help="Control code (CTRL): a label of the training corpus.")] = None,
     language: Language = None,

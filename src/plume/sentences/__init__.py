@@ -1,4 +1,4 @@
-"""Training sentence vectors: a method is a loss, views of the texts, and defaults, over one contrastive network (`network.py`).
+"""Training of sentence vectors. A method is a loss, views of the texts, and defaults, over one contrastive network (`network.py`).
 
 >>> import plume
 >>> "simcse" in plume.sentences.methods()

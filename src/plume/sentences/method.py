@@ -1,4 +1,4 @@
-"""Method: a way to train sentence vectors, as a declaration: loss × views × defaults. Each is a file in `methods/`."""
+"""SentenceMethod: a way to train sentence vectors, as a declaration: loss × views × defaults. Each is a file in `methods/`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ METHODS = "sentences.methods"  # the folder: a file each, called as users call t
 
 
 @dataclass(frozen=True, kw_only=True)
-class Method(Part):
+class SentenceMethod(Part):
     """What is held against what, by which loss, and with which settings if the user says nothing else."""
 
     name: str
@@ -34,8 +34,8 @@ def methods() -> list[str]:
     return catalog.names(METHODS)
 
 
-def method(name: str) -> Method:
+def method(name: str) -> SentenceMethod:
     """The one that a user names: its file's declaration."""
     declared = catalog.load(METHODS, name.replace("_", "-")).METHOD
-    assert isinstance(declared, Method)
+    assert isinstance(declared, SentenceMethod)
     return declared

@@ -13,7 +13,7 @@ from plume.model.use.language_model import LanguageModel
 from plume.nn.pooling import Pooling, pooling_of
 from plume.sentences import training
 from plume.sentences.losses import Matryoshka
-from plume.sentences.method import Method, method
+from plume.sentences.method import SentenceMethod, method
 from plume.sentences.training import Trained
 from plume.train.budget import Budget
 from plume.train.device import Precision
@@ -25,12 +25,12 @@ Paths = str | Path | Sequence[str | Path]
 
 
 def train(
-    model: str | Path, *, method: str | Method = "simcse", text: Paths, out: str | Path, quiet: bool = False, **options: Any
+    model: str | Path, *, method: str | SentenceMethod = "simcse", text: Paths, out: str | Path, quiet: bool = False, **options: Any
 ) -> LanguageModel:
     """Train the sentence vectors of `model`, a model directory, and return the model; everything is in `out`.
 
-    `method` is a name (`plume.sentences.methods()`) or a `Method` of your own. `text` is a file of texts, pairs or triples, or several. `options`
-    are those of the command line: dev, dimensions (Matryoshka's), pooling, dropout, columns, score, epochs, batch, rate, length, budget, seed,
+    `method` is a name (`plume.sentences.methods()`) or a `SentenceMethod` of your own. `text` is a file of texts, pairs or triples, or several.
+    `options` are those of the command line: dev, dimensions (Matryoshka's), pooling, dropout, columns, score, epochs, batch, rate, length, budget, seed,
     accumulate, language, precision, device, save_every, tensorboard, overrides.
     """
     start_from_options(Path(model), method=method, text=text, out=Path(out), quiet=quiet, **options)
@@ -46,7 +46,7 @@ def resume(folder: str | Path, *, quiet: bool = False) -> LanguageModel:
 def start_from_options(
     model: Path,
     *,
-    method: str | Method,
+    method: str | SentenceMethod,
     text: Paths,
     out: Path,
     dev: Paths = (),
@@ -76,7 +76,7 @@ def start_from_options(
     )  # fmt: skip
 
 
-def _method(asked: str | Method, dimensions: str | Sequence[int]) -> Method:
+def _method(asked: str | SentenceMethod, dimensions: str | Sequence[int]) -> SentenceMethod:
     chosen = method(asked) if isinstance(asked, str) else asked
     if not dimensions:
         return chosen

@@ -14,7 +14,7 @@ from plume.nn.pooling import FIRST, Pooling
 from plume.nn.recurrent.recurrent import Recurrent
 from plume.objectives._objective import Answers, Objective
 from plume.objectives.text_after_text import text_after_text
-from plume.sentences.method import Method
+from plume.sentences.method import SentenceMethod
 from plume.train.settings import RunSettings
 from plume.tuning.adapting.ways.full import FullTuning
 from plume.tuning.settings import Wishes, with_dropout
@@ -28,7 +28,7 @@ class SentenceSettings(RunSettings):
     """A run as run.json keeps it."""
 
     model: str
-    method: Method
+    method: SentenceMethod
     text: tuple[str, ...]
     dev: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()  # the texts', by name or number; none: found
@@ -64,7 +64,7 @@ class SentenceSettings(RunSettings):
         return self.method.projected and self.pooling == Pooling(tokens=(FIRST,))
 
 
-def training_for(body: Model, method: Method, wishes: Wishes, *, groups: int) -> Training:
+def training_for(body: Model, method: SentenceMethod, wishes: Wishes, *, groups: int) -> Training:
     """The wishes, completed by the method's."""
     longest = body.longest
     if wishes.length is not None and longest is not None and wishes.length > longest:
@@ -77,7 +77,9 @@ def training_for(body: Model, method: Method, wishes: Wishes, *, groups: int) ->
     )
 
 
-def pooling_for(method: Method, body: Model, order: Order, *, asked: Pooling | None, before: SentenceVectors | None) -> Pooling | None:
+def pooling_for(
+    method: SentenceMethod, body: Model, order: Order, *, asked: Pooling | None, before: SentenceVectors | None
+) -> Pooling | None:
     """What was asked for, or what the model had; else the first token, where the method and the width suit it, or as the family pools."""
     first = Pooling(tokens=(FIRST,))
     if method.views.writes:
@@ -107,7 +109,7 @@ def dropping(recipe: Recipe, share: float) -> Recipe:
     return replace(recipe, network=network, embedding=replace(recipe.embedding, dropout=share))
 
 
-def writing_recipe(recipe: Recipe, method: Method) -> Recipe:
+def writing_recipe(recipe: Recipe, method: SentenceMethod) -> Recipe:
     """With the objective that says how the model writes from now on, by the head that it has."""
     if not method.views.writes:
         return recipe

@@ -23,7 +23,7 @@ from plume.readers.example import Example
 from plume.sentences.card import write_card
 from plume.sentences.dev import BEST, BEST_SCORE, Keeper
 from plume.sentences.grouping import Grouped, ScoredPairs
-from plume.sentences.method import Method
+from plume.sentences.method import SentenceMethod
 from plume.sentences.network import ALIGNMENT, UNIFORMITY, ContrastModel
 from plume.sentences.reading import SentenceRows, read_sentences
 from plume.sentences.rows import CONTRAST, TOKENS, SentenceGroups, lay_out, lay_out_written, texts_as_embedded
@@ -70,7 +70,7 @@ class Data:
     notes: list[str]
 
 
-def read_data(method: Method, text: Sequence[str], dev: Sequence[str], columns: Columns) -> Data:
+def read_data(method: SentenceMethod, text: Sequence[str], dev: Sequence[str], columns: Columns) -> Data:
     """What a method lacks is said here, before anything is loaded."""
     found = read_sentences([Path(path) for path in text], columns)
     groups = method.views(found, method.name)
@@ -89,7 +89,7 @@ def start(
     model: Path,
     folder: Path,
     *,
-    method: Method,
+    method: SentenceMethod,
     text: Sequence[str],
     dev: Sequence[str] = (),
     columns: Columns = Columns(),

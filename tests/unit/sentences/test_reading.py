@@ -25,7 +25,10 @@ def table(path: Path, rows: list[list[object]], header: str = "", mark: str = "\
 
 
 def stsb(path: Path) -> Path:
-    return table(path / "sts-train.csv", [["main", "MSRvid", "2012test", f"{i:04d}", f"{i:.3f}", a, b] for i, (a, b) in enumerate(zip(A, B, strict=True))])
+    return table(
+        path / "sts-train.csv",
+        [["main", "MSRvid", "2012test", f"{i:04d}", f"{i:.3f}", a, b] for i, (a, b) in enumerate(zip(A, B, strict=True))],
+    )
 
 
 def sick(path: Path) -> Path:
@@ -35,7 +38,14 @@ def sick(path: Path) -> Path:
 
 
 def lcqmc(path: Path) -> Path:
-    chinese = ["开初婚未育证明怎么弄？", "谁有狂三这张高清的", "英雄联盟什么英雄最好", "这是什么意思，被蹭网吗", "我想听你唱歌给我听", "大家觉得她好看吗"]
+    chinese = [
+        "开初婚未育证明怎么弄？",
+        "谁有狂三这张高清的",
+        "英雄联盟什么英雄最好",
+        "这是什么意思，被蹭网吗",
+        "我想听你唱歌给我听",
+        "大家觉得她好看吗",
+    ]
     return table(path / "lcqmc.txt", [[a, a[::-1], i % 2] for i, a in enumerate(chinese)])
 
 
@@ -65,7 +75,9 @@ def test_plain_text_is_a_text_a_line_whatever_its_commas(tmp_path: Path) -> None
 
 
 def test_a_text_twice_is_one_and_pairs_give_their_texts(tmp_path: Path) -> None:
-    grouped = SameText()(read_sentences([table(tmp_path / "p.tsv", [[a, b] for a, b in zip(A, B, strict=True)] + [[A[0], N[0]]])]), "simcse")
+    grouped = SameText()(
+        read_sentences([table(tmp_path / "p.tsv", [[a, b] for a, b in zip(A, B, strict=True)] + [[A[0], N[0]]])]), "simcse"
+    )
     assert len(grouped.texts) == 13 and all(one == other for one, other in grouped.texts)
     assert grouped.notes == ["1 repeated texts are left out"]
 
@@ -98,7 +110,9 @@ def test_of_scored_pairs_ranking_takes_those_that_belong_together(tmp_path: Path
 
 
 def test_columns_can_be_named(tmp_path: Path) -> None:
-    path = table(tmp_path / "p.tsv", [[a, "x y z w", b, i] for i, (a, b) in enumerate(zip(A, B, strict=True))], "left\tother\tright\tpoints")
+    path = table(
+        tmp_path / "p.tsv", [[a, "x y z w", b, i] for i, (a, b) in enumerate(zip(A, B, strict=True))], "left\tother\tright\tpoints"
+    )
     found = read_sentences([path], Columns(texts=("left", "right"), answer="points"))
     assert found.rows[2].texts == (A[2], B[2]) and found.rows[2].answer == 2.0
     triple = read_sentences([path], Columns(texts=("1", "3", "2")))
@@ -125,7 +139,11 @@ def test_a_file_that_lacks_what_a_method_needs_is_refused(rows: list[list[object
 
 
 def test_bad_files_are_named_with_their_line(tmp_path: Path) -> None:
-    bad = table(tmp_path / "bad.tsv", [[a, b, i if i != 3 else "many"] for i, (a, b) in enumerate(zip(A, B, strict=True))], "sentence1\tsentence2\tscore")
+    bad = table(
+        tmp_path / "bad.tsv",
+        [[a, b, i if i != 3 else "many"] for i, (a, b) in enumerate(zip(A, B, strict=True))],
+        "sentence1\tsentence2\tscore",
+    )
     with pytest.raises(PlumeError, match=r"bad\.tsv, line 2: the score is '0'|bad\.tsv, line 5: the score is 'many'"):
         read_sentences([bad])
     short = table(tmp_path / "short.tsv", [[a, b, i] for i, (a, b) in enumerate(zip(A, B, strict=True))] + [["alone"]])

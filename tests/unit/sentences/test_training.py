@@ -31,7 +31,14 @@ from plume.train.device import to_device
 from plume.tuning.tuned import coder_for, reading_order
 from plume.vectors.sentence import SentenceVectors
 
-TEXTS = ["the cat finds a letter", "my sister paints the lighthouse in the morning", "我们喜欢苹果", "two apples", "some bread near the river", "her"]
+TEXTS = [
+    "the cat finds a letter",
+    "my sister paints the lighthouse in the morning",
+    "我们喜欢苹果",
+    "two apples",
+    "some bread near the river",
+    "her",
+]
 PAIRS = Grouped(texts=list(zip(TEXTS, TEXTS[1:] + TEXTS[:1], strict=True)), score=[0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
 
 
@@ -50,7 +57,7 @@ def built(miniature: Any, tokenizer_for: Any) -> Callable[..., tuple[Any, Any]]:
 
 def settings(name: str, **options: Any) -> SentenceSettings:
     training = plume.recipe("bert/tiny").training
-    given = {"dropout": 0.0 if "simcse" != name else 0.1, "training": replace(training, batch=6, length=64)} | options
+    given = {"dropout": 0.0 if name != "simcse" else 0.1, "training": replace(training, batch=6, length=64)} | options
     return SentenceSettings(model="m", method=method(name), text=("t",), budget=Budget.parse("1steps"), **given)
 
 
@@ -87,9 +94,11 @@ def test_a_batch_in_parts_has_the_gradient_of_the_whole(name: str, built: Any) -
         made = settings(name, parts=parts, vectors=SentenceVectors(pooling=pooling))
         model = contrast_model(made, source, tokenizer).double().train()
         batch = batch_of(made, source, tokenizer)
-        batch = replace(batch, labels=batch.labels | {CONTRAST: replace(batch.labels[CONTRAST], value=batch.labels[CONTRAST].value.double())})
+        batch = replace(
+            batch, labels=batch.labels | {CONTRAST: replace(batch.labels[CONTRAST], value=batch.labels[CONTRAST].value.double())}
+        )
         scale = {key: torch.tensor(1.0 / max(count, 1)) for key, count in model.counts(batch).items() if key in (CONTRAST, TOKENS)}
-        total, losses = model(batch, scale)
+        total, _ = model(batch, scale)
         total.backward()
         found.append((total.item(), {key: one.grad for key, one in model.named_parameters() if one.grad is not None}))
     (one, gradients), (other, again) = found
@@ -127,7 +136,9 @@ def test_two_views_of_a_text_differ_by_dropout_alone(built: Any) -> None:
     made = settings("simcse")
     groups = Grouped(texts=[(text, text) for text in TEXTS], score=[1.0] * 6)
     batch = batch_of(made, source, tokenizer, groups)
-    assert torch.equal(batch.tokens[:6], batch.tokens[6:]) and torch.equal(batch.labels[CONTRAST].index[:6], batch.labels[CONTRAST].index[6:])
+    assert torch.equal(batch.tokens[:6], batch.tokens[6:]) and torch.equal(
+        batch.labels[CONTRAST].index[:6], batch.labels[CONTRAST].index[6:]
+    )
     model = contrast_model(made, source, tokenizer)
     with torch.no_grad():
         first, second = model.train()._read(batch)[0].view(2, 6, -1)
@@ -137,7 +148,7 @@ def test_two_views_of_a_text_differ_by_dropout_alone(built: Any) -> None:
 
 @pytest.mark.parametrize(("name", "options"), [("simcse", {"dropout": 0.0}), ("cosent", {"dropout": 1.0}), ("cosent", {"parts": 7})])
 def test_settings_that_cannot_work_are_refused(name: str, options: dict[str, Any]) -> None:
-    with pytest.raises(PlumeError, match="dropout|parts"):
+    with pytest.raises(PlumeError, match=r"dropout|parts"):
         settings(name, **options)
 
 
@@ -151,8 +162,10 @@ def test_simbert_rows_show_the_first_text_alone_to_its_first_token(built: Any) -
     for row in range(12):
         tokens = batch.tokens[row][: batch.length[row] if batch.length is not None else None].tolist()
         first = tokens.index(end)
-        assert tokens[0] == begin and tokens[-1] == end and batch.segment[row][: len(tokens)].tolist() == [0] * (first + 1) + [1] * (
-            len(tokens) - first - 1
+        assert (
+            tokens[0] == begin
+            and tokens[-1] == end
+            and batch.segment[row][: len(tokens)].tolist() == [0] * (first + 1) + [1] * (len(tokens) - first - 1)
         )
         mine = asked.index // batch.tokens.shape[1] == row
         assert (asked.index[mine] % batch.tokens.shape[1]).tolist() == list(range(first, len(tokens) - 1))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from plume.sentences.grouping import ScoredPairs
 from plume.sentences.losses import CoSent
-from plume.sentences.method import Method
+from plume.sentences.method import SentenceMethod
 
-METHOD = Method(
+METHOD = SentenceMethod(
     name="cosent",
     title="CoSENT: cosines in the order of the scores",
     paper="kexue.fm/archives/8847",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from plume.sentences.grouping import ScoredPairs
 from plume.sentences.losses import CosineError
-from plume.sentences.method import Method
+from plume.sentences.method import SentenceMethod
 
-METHOD = Method(
+METHOD = SentenceMethod(
     name="cosine",
     title="regression of the cosine",
     paper="arXiv:1908.10084",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from plume.sentences.grouping import PositivePairs
 from plume.sentences.losses import InBatch
-from plume.sentences.method import Method
+from plume.sentences.method import SentenceMethod
 
-METHOD = Method(
+METHOD = SentenceMethod(
     name="ranking",
     title="ranking among the texts of a batch",
     paper="arXiv:1705.00652",

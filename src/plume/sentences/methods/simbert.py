@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from plume.sentences.grouping import SwappedPairs
 from plume.sentences.losses import SwappedRows
-from plume.sentences.method import Method
+from plume.sentences.method import SentenceMethod
 
 # simbert.py: 64 pairs, 32 tokens a side, cosines × 30. Its rate of 2e-6 is for a run over millions of pairs.
-METHOD = Method(
+METHOD = SentenceMethod(
     name="simbert",
     title="SimBERT: finds and writes paraphrases",
     paper="github.com/ZhuiyiTechnology/simbert",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from plume.sentences.grouping import SameText
 from plume.sentences.losses import InBatch
-from plume.sentences.method import Method
+from plume.sentences.method import SentenceMethod
 
 # §B: 3e-5 for BERT base, batches of 64, one epoch over a million sentences of at most 32 tokens. Temperature 0.05 is scale 20.
-METHOD = Method(
+METHOD = SentenceMethod(
     name="simcse",
     title="SimCSE: two dropouts of a text",
     paper="arXiv:2104.08821",
