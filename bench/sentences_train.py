@@ -117,7 +117,8 @@ def main() -> None:
     peer = "Trainer" if importlib.util.find_spec("datasets") else "old_fit"
     print(
         f"SimCSE, batch {asked.batch}, {asked.length} tokens, {asked.threads} threads: "
-        f"plume {statistics.median(one for one, _ in found):.2f} steps/s, sentence-transformers ({peer}) {statistics.median(other for _, other in found):.2f}; ratio {statistics.median(ratios):.2f} "
+        f"plume {statistics.median(one for one, _ in found):.2f} steps/s, "
+        f"sentence-transformers ({peer}) {statistics.median(other for _, other in found):.2f}; ratio {statistics.median(ratios):.2f} "
         f"({ratios[0]:.2f} to {ratios[-1]:.2f}); load {os.getloadavg()[0]:.1f}"
     )
 

@@ -16,8 +16,10 @@ from plume.model.use.language_model import LanguageModel
 from plume.sentences.grouping import Grouped
 from plume.sentences.losses import Views, alignment, uniformity
 from plume.sentences.network import ContrastModel
+from plume.text.tokenizer import Tokenizer
 from plume.train.budget import Spent
 from plume.train.metrics import read_metrics
+from plume.vectors.sentence import SentenceVectors
 
 BEST, BEST_SCORE = Path("train") / "best.safetensors", Path("train") / "best.json"
 _PLACED = 2000  # pairs at most, on which alignment and uniformity are taken
@@ -25,10 +27,19 @@ _NEAR = 0.8
 
 
 class Keeper:
-    """`dev` are scored pairs, or None."""
+    """`dev` are scored pairs, or None; `vectors` says how the model makes them as it is now."""
 
-    def __init__(self, model: ContrastModel, use: Callable[[], LanguageModel], dev: Grouped | None, folder: Path, *, write: bool) -> None:
-        self.model, self.use, self.dev, self.folder, self.write = model, use, dev, folder, write
+    def __init__(
+        self,
+        model: ContrastModel,
+        tokenizer: Tokenizer,
+        vectors: Callable[[], SentenceVectors],
+        dev: Grouped | None,
+        folder: Path,
+        *,
+        write: bool,
+    ) -> None:
+        self.model, self.tokenizer, self.vectors, self.dev, self.folder, self.write = model, tokenizer, vectors, dev, folder, write
 
     @cached_property
     def history(self) -> list[float]:
@@ -41,7 +52,7 @@ class Keeper:
             self._keep(WEIGHTS)
             return {}
         self.model.eval()
-        found = figures(self.use(), self.dev)
+        found = figures(LanguageModel(self.model.body, self.tokenizer, self.vectors()), self.dev)
         self.model.train()
         if found["spearman"] >= max(self.history, default=-np.inf):
             self._keep(BEST)
@@ -53,6 +64,7 @@ class Keeper:
     def _keep(self, path: Path | str) -> None:
         if self.write:
             save_weights(self.folder / path, state_of(self.model.body))
+            self.vectors().save(self.folder)
 
 
 def figures(model: LanguageModel, pairs: Grouped) -> dict[str, float]:

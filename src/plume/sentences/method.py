@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from plume.core import catalog
 from plume.core.part import Part
 from plume.sentences.grouping import Grouping
+from plume.sentences.layer import PooledLayer
 from plume.sentences.losses import ContrastLoss
 
 METHODS = "sentences.methods"  # the folder: a file each, called as users call the method
@@ -21,7 +22,7 @@ class SentenceMethod(Part):
     paper: str
     loss: ContrastLoss
     views: Grouping
-    projected: bool = False  # a dense layer and tanh on the first token's state, where that is what is pooled; in training only
+    layer: PooledLayer | None = None  # on the first token's state, where that is what is pooled
     batch: int = 64
     length: int = 64  # tokens, special ones included
     epochs: float = 1.0

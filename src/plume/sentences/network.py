@@ -14,9 +14,9 @@ from plume.core.batch import Batch, Encoded
 from plume.heads.head import HeadModule, Loss
 from plume.model.networks.model import Model
 from plume.model.trainable import Trainable
-from plume.nn.pooling import FIRST, Pooler, Pooling
-from plume.nn.stack import initialise
+from plume.nn.pooling import FIRST, Pooling
 from plume.sentences.gathering import everyones, shared
+from plume.sentences.layer import PooledLayerModule
 from plume.sentences.losses import ContrastLoss, Views, alignment, uniformity
 from plume.sentences.rows import CONTRAST, TOKENS, chunks
 
@@ -25,7 +25,7 @@ _NEAR = 0.8  # score of pairs that count as positive where alignment is measured
 
 
 class ContrastModel(Trainable):
-    """`pooling` None: as the family pools. `projection` stands on the pooled vector in training only. `writer` is the head that writes the second
+    """`pooling` None: as the family pools. `layer` stands on the pooled vector. `writer` is the head that writes the second
     text of a row, if it is to be written. In `parts` a batch is read twice, so that memory is that of a part, and negatives are the whole batch's
     (GradCache, arXiv:2101.06983): once to get the vectors, keeping nothing else, and again for each part's own gradient.
     """
@@ -36,22 +36,15 @@ class ContrastModel(Trainable):
         loss: ContrastLoss,
         *,
         pooling: Pooling | None = None,
-        projected: bool = False,
+        layer: PooledLayerModule | None = None,
         writer: HeadModule | None = None,
         parts: int = 1,
     ) -> None:
         super().__init__()
         self.memories = {}
         self.body, self.loss, self.pooling, self.parts = body, loss, pooling, parts
-        self.projection = Pooler(body.width) if projected else None
+        self.layer = layer
         self._writer = [] if writer is None else [writer]  # a part of the body, not to be named twice
-
-    def initialise(self, seed: int, spread: float = 0.02) -> None:
-        """What is new; the body has its weights."""
-        if self.projection is not None:
-            with torch.random.fork_rng(devices=[]):
-                torch.manual_seed(seed)
-                initialise(self.projection, spread)
 
     def settle(self, batch: Batch) -> None:
         """What the vectors do not depend on does not learn: decoders, heads of pre-training. Found by asking for one gradient."""
@@ -63,7 +56,7 @@ class ContrastModel(Trainable):
             parameter.grad = None
 
     def vectors(self, batch: Batch) -> Tensor:
-        """[B, D] as `embed` gives them."""
+        """[B, D] pooled, without the layer."""
         return self._pooled(self._encoded(batch), batch.length)
 
     def _encoded(self, batch: Batch) -> Encoded:
@@ -94,8 +87,8 @@ class ContrastModel(Trainable):
         """[B, D] vectors as they are trained, and the summed loss of what is written."""
         encoded = self._encoded(batch)
         vectors = self._pooled(encoded, batch.length)
-        if self.projection is not None:
-            vectors = self.projection(vectors)
+        if self.layer is not None:
+            vectors = self.layer(vectors)
         if TOKENS not in batch.labels:
             return vectors, None
         return vectors, self._writer[0].loss(encoded, batch.labels[TOKENS]).total

@@ -30,8 +30,8 @@ def train(
     """Train the sentence vectors of `model`, a model directory, and return the model; everything is in `out`.
 
     `method` is a name (`plume.sentences.methods()`) or a `SentenceMethod` of your own. `text` is a file of texts, pairs or triples, or several.
-    `options` are those of the command line: dev, dimensions (Matryoshka's), pooling, dropout, columns, score, epochs, batch, rate, length, budget, seed,
-    accumulate, language, precision, device, save_every, tensorboard, overrides.
+    `options` are those of the command line: dev, dimensions (Matryoshka's), pooling, dropout, columns, score, epochs, batch, rate, length, budget,
+    seed, accumulate, language, precision, device, save_every, tensorboard, overrides.
     """
     start_from_options(Path(model), method=method, text=text, out=Path(out), quiet=quiet, **options)
     return LanguageModel.load(out)

@@ -14,6 +14,7 @@ from plume.nn.pooling import FIRST, Pooling
 from plume.nn.recurrent.recurrent import Recurrent
 from plume.objectives._objective import Answers, Objective
 from plume.objectives.text_after_text import text_after_text
+from plume.sentences.layer import PooledLayer
 from plume.sentences.method import SentenceMethod
 from plume.train.settings import RunSettings
 from plume.tuning.adapting.ways.full import FullTuning
@@ -59,9 +60,9 @@ class SentenceSettings(RunSettings):
         return self.vectors.pooling if isinstance(self.vectors.pooling, Pooling) else None
 
     @property
-    def projected(self) -> bool:
-        """Does a layer stand on the vector in training?"""
-        return self.method.projected and self.pooling == Pooling(tokens=(FIRST,))
+    def layer(self) -> PooledLayer | None:
+        """What stands on the pooled vector in training, or for good."""
+        return self.method.layer if self.pooling == Pooling(tokens=(FIRST,)) else None
 
 
 def training_for(body: Model, method: SentenceMethod, wishes: Wishes, *, groups: int) -> Training:
@@ -96,7 +97,9 @@ def pooling_for(
         return before.pooling
     begins = body.recipe.format.single[0] == body.recipe.format.begin
     return (
-        first if method.projected and order is Order.FULL and begins and body.width > _SMALL and not body.recipe.assembly.decodes else None
+        first
+        if method.layer is not None and order is Order.FULL and begins and body.width > _SMALL and not body.recipe.assembly.decodes
+        else None
     )
 
 

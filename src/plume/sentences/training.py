@@ -17,7 +17,6 @@ from plume.core.part import part_from_json, replace
 from plume.data.loader import Cursor, Mixture
 from plume.model.checkpoint import TOKENIZER, WEIGHTS, save_languages, save_recipe
 from plume.model.networks.model import Model
-from plume.model.use.language_model import LanguageModel
 from plume.nn.pooling import Pooling
 from plume.readers.example import Example
 from plume.sentences.card import write_card
@@ -155,9 +154,7 @@ def run(
     reader = reader_of(settings, groups, model.body, tokenizer, processes=processes.size)
     (batch,) = reader.step(Cursor(), [slice(0, 2)])
     model.eval().settle(to_device(batch, processes.device))
-    keeper = Keeper(
-        model, lambda: LanguageModel(model.body, tokenizer, settings.vectors), data.dev, folder, write=processes.first
-    )  # fmt: skip
+    keeper = Keeper(model, tokenizer, lambda: vectors_of(settings, model), data.dev, folder, write=processes.first)
     model.train()
     outcome = fit(
         model, Mixture(readers=(reader,), shares=(1.0,), seed=settings.seed), plan=plan_of(settings, rows=reader.rows), settings=settings,
@@ -182,12 +179,18 @@ def contrast_model(settings: SentenceSettings, source: Model, tokenizer: Tokeniz
     """The source with the dropout of training, and what the method puts on it."""
     body = rebuilt(source, dropping(source.recipe, settings.dropout), tokenizer)
     head = token_head(source.recipe) if settings.method.views.writes else None
-    model = ContrastModel(
-        body, settings.method.loss, pooling=settings.pooling, projected=settings.projected, parts=settings.parts,
+    return ContrastModel(
+        body, settings.method.loss, pooling=settings.pooling, parts=settings.parts,
+        layer=None if settings.layer is None else settings.layer.build(body.width, settings.seed),
         writer=None if head is None else body.head(head.name),
     )  # fmt: skip
-    model.initialise(settings.seed)
-    return model
+
+
+def vectors_of(settings: SentenceSettings, model: ContrastModel) -> SentenceVectors:
+    """How the model makes them at use: with the layer, where that is kept."""
+    if model.layer is None or not model.layer.part.kept:
+        return settings.vectors
+    return replace(settings.vectors, transforms=(model.layer.transform(),))
 
 
 def reader_of(
@@ -239,7 +242,6 @@ def _writer(folder: Path, settings: SentenceSettings, source: Model, tokenizer: 
         save_recipe(folder, writing_recipe(source.recipe, settings.method))
         tokenizer.save(folder / TOKENIZER)
         save_languages(folder, source.languages)
-        settings.vectors.save(folder)
 
     return write
 

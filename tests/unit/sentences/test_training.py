@@ -187,7 +187,7 @@ def test_pooling_is_the_first_token_only_where_that_has_learned_something(built:
     assert pooling_for(method("simcse"), source, order, asked=None, before=None) is None  # narrow: as the family pools, the mean
     assert pooling_for(method("simcse"), source, order, asked=None, before=SentenceVectors(pooling=first)) == first
     assert pooling_for(method("simbert"), source, order, asked=None, before=None) == first
-    assert settings("simcse", vectors=SentenceVectors(pooling=first)).projected and not settings("simcse").projected
+    assert settings("simcse", vectors=SentenceVectors(pooling=first)).layer is not None and settings("simcse").layer is None
     with pytest.raises(PlumeError, match="leave out --pooling"):
         pooling_for(method("simbert"), source, order, asked=Pooling(), before=None)
 
@@ -217,6 +217,21 @@ def test_dev_chooses_the_weights_and_without_it_the_last_are_kept(folder: Path) 
     kept = load_file(folder / "last/model.safetensors")
     assert all(torch.equal(value, last[f"body.{name}"]) for name, value in kept.items())
     assert "The last of the run" in (folder / "last/card.md").read_text()
+
+
+@pytest.mark.parametrize(("name", "kept"), [("simbert", True), ("simcse-supervised", True), ("simcse", False)])
+def test_a_layer_is_kept_as_a_transform_or_dropped(name: str, kept: bool, folder: Path) -> None:
+    out = folder / "out"
+    start_from_options(
+        folder / "base", out=out, method=name, text=folder / "pairs.tsv", pooling="cls", budget="3steps", rate=1e-2, quiet=True, batch=2
+    )  # fmt: skip
+    state = load_file(out / "train/checkpoint-000000003/model.safetensors")
+    model = plume.load(out)
+    first = model.embed(TEXTS, pooling="first")
+    made = first @ state["layer.dense.weight"].numpy().T + state["layer.dense.bias"].numpy()
+    expected = (made if name == "simbert" else np.tanh(made)) if kept else first
+    np.testing.assert_allclose(model.embed(TEXTS), expected, atol=1e-5)
+    assert len(model.sentence.transforms) == int(kept)
 
 
 def test_training_with_matryoshka_knows_the_width(folder: Path) -> None:
