@@ -13,14 +13,14 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-import plume
 from plume.model.checkpoint import save_model
+from plume.sentences.options import train
 
 TORCHRUN = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
 SCRIPT = """
 import json, sys
-import plume
-plume.sentences.train(**json.loads(sys.argv[1]))
+from plume.sentences.options import train
+train(**json.loads(sys.argv[1]))
 """
 TEXTS = [
     f"{who} {does} {what}"
@@ -55,7 +55,7 @@ def test_two_processes_equal_one(method: str, parts: int, base: Path, tmp_path: 
         "model": str(base), "method": method, "text": str(tmp_path / "pairs.tsv"), "batch": 8, "dropout": 0.0,
         "budget": "6steps", "log_every": 1, "quiet": True, "rate": 1e-3, "overrides": ["epsilon=1e-4"],
     }  # fmt: skip
-    plume.sentences.train(**given, out=tmp_path / "one", accumulate=parts)
+    train(**given, out=tmp_path / "one", accumulate=parts)
     (tmp_path / "run.py").write_text(SCRIPT)
     call = [*TORCHRUN, str(tmp_path / "run.py"), json.dumps(given | {"out": str(tmp_path / "two"), "accumulate": parts})]
     done = subprocess.run(call, capture_output=True, text=True, check=False)
@@ -66,3 +66,35 @@ def test_two_processes_equal_one(method: str, parts: int, base: Path, tmp_path: 
     left, right = load_file(tmp_path / "one/model.safetensors"), load_file(tmp_path / "two/model.safetensors")
     for name, value in left.items():
         assert torch.allclose(value, right[name], atol=2e-4, rtol=0), name
+
+
+def test_from_the_command_line(base: Path, tmp_path: Path, plume: Any) -> None:
+    pairs, out = tmp_path / "pairs.tsv", tmp_path / "out"
+    call = ["sentences", "train", str(base), "--method", "simbert", "--text", str(pairs), "--dev", str(pairs), "--out", str(out)]
+    done = plume(*call, "--budget", "4steps", "--batch", "4")
+    assert done.code == 0 and "spearman" in done.out and "plume embed" in done.out
+    done = plume("generate", str(out), "--paraphrase", TEXTS[0], "-n", "2", "--max-tokens", "8")
+    assert done.code == 0 and 1 <= len(done.out.splitlines()) <= 2 and all("\t" in line for line in done.out.splitlines())
+    done = plume("sentences", "train", "--resume", str(out), "--batch", "4")
+    assert done.code == 2 and "give no other option" in done.err
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--method", "cosent", "--text", "bare.tsv"], "cosent needs a score for each pair: bare.tsv has none"),
+        (["--method", "simces", "--text", "pairs.tsv"], "There is no 'simces'"),
+        (["--text", "pairs.tsv", "--dropout", "0"], "with --dropout 0 they are equal"),
+        (["--text", "pairs.tsv", "--dev", "bare.tsv"], "--dev needs a score for each pair"),
+        (["--text", "pairs.tsv", "--dimensions", "64,many"], "give numbers, such as 128,64"),
+        (["--text", "pairs.tsv", "--dimensions", "64"], "this model's vectors have 32"),
+        (["--text", "pairs.tsv", "--pooling", "middle"], "There is no pooling 'middle'"),
+        (["--text", "nowhere.txt"], "nowhere.txt"),
+        (["--method", "simcse"], "A model, a file of texts and an output directory are needed"),
+    ],
+)
+def test_bad_input_is_refused_and_nothing_is_left(given: list[str], said: str, base: Path, tmp_path: Path, plume: Any) -> None:
+    (tmp_path / "bare.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in itertools.pairwise(TEXTS)), encoding="utf-8")
+    made = [str(tmp_path / one) if one.endswith((".tsv", ".txt")) else one for one in given]
+    done = plume("sentences", "train", str(base), *made, "--out", str(tmp_path / "out"))
+    assert done.code == 2 and said in done.err.replace("\n", " ") and not (tmp_path / "out").exists()
