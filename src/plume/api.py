@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from plume import sentences as sentences
 from plume.comparing.compare import compare as run_study
 from plume.comparing.results import Results
 from plume.comparing.study import make_study, parse_task

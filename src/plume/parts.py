@@ -105,7 +105,7 @@ from plume.noise.shuffled import Shuffled
 from plume.noise.skip_grams import SkipGrams
 from plume.noise.span_boundary import InPlaceWithBoundaries
 from plume.noise.spans import MeanSpans, OneSpan, PoissonSpans, TextShare
-from plume.noise.target import Aim, InPlace, NextToken, PreviousToken, SecondQuestion, Source, TargetRule
+from plume.noise.target import Aim, InPlace, NextOfSecondText, NextToken, PreviousToken, SecondQuestion, Source, TargetRule
 from plume.noise.words import Unit
 from plume.objectives._objective import Answers, Objective
 from plume.objectives.backward_lm import backward_lm
@@ -166,7 +166,8 @@ __all__ = [  # noqa: RUF022 - by what they are
     "Draws", "Rows", "Alphabet", "Noise", "Select", "Chosen", "Nothing", "Rate", "Tokens", "NGrams", "WholeWords", "Rounding", "Unit",
     "PoissonBlanks", "LongBlank", "SentenceBlanks", "GeometricSpans", "KeySentences", "Principal", "SkipGrams", "TextShare", "MeanSpans",
     "OneSpan", "PoissonSpans", "Corrupt", "Shown", "Keep", "Mask", "Per", "Draw", "OneMask", "Delete", "Shuffled", "Sentinels",
-    "SpansAfterSentinels", "TargetRule", "Aim", "Source", "SecondQuestion", "InPlace", "NextToken", "PreviousToken", "InPlaceWithBoundaries",
+    "SpansAfterSentinels", "TargetRule", "Aim", "Source", "SecondQuestion", "InPlace", "NextToken", "NextOfSecondText",
+    "PreviousToken", "InPlaceWithBoundaries",
     "AppendedSpans", "NGramsInContext", "Permuted", "MaskedPermuted", "DecoderTarget", "WholeText", "TheSpans", "TheSpan",
     "Continuation", "SecondText", "Rearrange", "InOrder", "PermutedSentences", "RotatedDocument",
     # networks: what the token vectors are, where position enters, what they run through

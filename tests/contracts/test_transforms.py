@@ -24,7 +24,7 @@ WIDTH = 12
 def made(file: str) -> Transform:
     module = importlib.import_module(f"plume.vectors.transforms.{file}")
     (kind,) = [one for one in vars(module).values() if isinstance(one, type) and one.__module__ == module.__name__]
-    return kind(**{name: 5 for name in required(kind)})
+    return kind(**dict.fromkeys(required(kind), 5))
 
 
 def rows(count: int = 300, seed: int = 0) -> Any:

@@ -1,0 +1,18 @@
+"""plume sentences: how a model's texts become vectors"""
+
+from __future__ import annotations
+
+import typer
+
+from plume.cli import _sentences_train
+from plume.cli._own_parts import with_parts
+
+app = typer.Typer(help="Train a model's sentence vectors.", no_args_is_help=True)
+
+
+@app.callback()
+def _group() -> None:
+    """Sentence vectors: train them."""
+
+
+app.command("train")(with_parts(_sentences_train.run))
