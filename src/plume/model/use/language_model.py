@@ -21,6 +21,7 @@ from plume.model.recipe import Recipe
 from plume.model.use.abilities import Abilities, Said
 from plume.model.use.filling import Blank, fill
 from plume.model.use.generate import Sampling
+from plume.model.use.runtimes import runtime as make_runtime
 from plume.model.use.scoring import Score, score
 from plume.model.use.side_by_side import side_by_side
 from plume.model.use.text_batches import TextBatches
@@ -45,18 +46,19 @@ class Hidden:
 class LanguageModel:
     """A model with its tokenizer. Nothing here changes it: several threads may use one."""
 
-    def __init__(self, model: Model, tokenizer: Tokenizer, sentence: SentenceVectors | None = None) -> None:
+    def __init__(self, model: Model, tokenizer: Tokenizer, sentence: SentenceVectors | None = None, *, runtime: str = "torch") -> None:
         self.model, self.tokenizer, self.sentence = model.eval(), tokenizer, sentence
+        self.runtime = make_runtime(runtime, model)
         self.device = next(model.parameters()).device
 
     def __repr__(self) -> str:
         return f"LanguageModel({self.recipe.name}/{self.recipe.size}, {sum(one.numel() for one in self.model.parameters()):,} parameters)"
 
     @classmethod
-    def load(cls, folder: str | Path, *, device: str = "cpu") -> LanguageModel:
-        """From a model directory."""
+    def load(cls, folder: str | Path, *, device: str = "cpu", runtime: str = "torch") -> LanguageModel:
+        """From a model directory. `runtime` is what embeds with it: torch, onnx, onnx-int8."""
         model, tokenizer = load_model(Path(folder))
-        return cls(model.to(device), tokenizer, SentenceVectors.read(Path(folder)))
+        return cls(model.to(device), tokenizer, SentenceVectors.read(Path(folder)), runtime=runtime)
 
     def save(self, folder: str | Path) -> None:
         """As a model directory."""
@@ -140,8 +142,7 @@ class LanguageModel:
         @torch.inference_mode()
         def work(given: tuple[NDArray[np.int64], Batch]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
             rows, made = given
-            encoded = self.model.encode(made, keep_layers=not pool.last_only)
-            layers = encoded.layers or (encoded.last,)
+            layers = self.runtime.layers(made, last_only=pool.last_only)
             return rows, pool.build([one.shape[-1] for one in layers])(layers, made.length).float().cpu().numpy()
 
         for rows, pooled in side_by_side(work, read.batches(rows=batch), device=self.device):
