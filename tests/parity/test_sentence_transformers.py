@@ -98,14 +98,14 @@ SENTENCES = [
 def test_a_folder_of_ours_gives_the_same_vectors(bert: Path, number: int, tmp_path: Path) -> None:
     model = LanguageModel.load(bert / "plume")
     declared = SENTENCES[number]
-    corpus = [f"{text} {word}" for text in TEXTS for word in "the cat 苹果 storm river box painted two more words".split()]
+    corpus = [f"{text} {word}" for text in TEXTS for word in ("the", "cat", "苹果", "storm", "river", "box", "two", "more")]
     pooling = declared.pooling or Pooling()
     fitted = declared.fit(model.embed([declared.prompt + text for text in corpus], pooling=pooling))
     LanguageModel(model.model, model.tokenizer, fitted).save(tmp_path / "model")
     expected = plume.load(tmp_path / "model").embed(TEXTS)
     export_sentence_transformers(tmp_path / "model", out=tmp_path / "st")
     # Untrained vectors hardly differ; whitening scales that up, and with it the rounding of float32. MiniLM's are the same to 1e-6.
-    close = 2e-5 if any(isinstance(one, Whiten) for one in fitted.transforms) else 1e-6
+    close = 2e-5 if any(isinstance(one, Whiten) for one in fitted.transforms) else 3e-6 if fitted.transforms else 1e-6
     np.testing.assert_allclose(theirs(tmp_path / "st"), expected, atol=close)
     assert library.SentenceTransformer(str(tmp_path / "st"), device="cpu").similarity_fn_name == fitted.similarity.value
     again = plume.import_hf(tmp_path / "st", out=tmp_path / "back")
