@@ -5,9 +5,10 @@ Only the states of the last layer leave the graph: pooling and transforms stay p
 
 from __future__ import annotations
 
+import hashlib
 import importlib
+import json
 import logging
-import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,8 +18,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from plume._version import __version__
 from plume.core.batch import Batch, Order
 from plume.core.errors import PlumeError
+from plume.core.files import write_atomic
+from plume.data.store import cache_home
+from plume.model.checkpoint import state_of
 from plume.model.networks.model import Model
 
 _HINT = "pip install 'plume-lm[onnx]'"
@@ -68,16 +73,25 @@ def write_onnx(model: Model, path: Path, *, int8: bool) -> None:
 
 
 def session(model: Model, *, int8: bool, threads: int) -> Any:
-    """ONNX Runtime's, of a file that is gone again when it is loaded."""
+    """ONNX Runtime's, of a file in plume's cache: exporting takes some seconds, so it is done once for the same weights."""
     runtime: Any = _library("onnxruntime")
     options = runtime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.log_severity_level = 3
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.onnx"
-        write_onnx(model, path, int8=int8)
-        return runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    path = cache_home() / "onnx" / f"{_key(model)}{'-int8' if int8 else ''}.onnx"
+    if not path.exists():
+        write_atomic(path, lambda target: write_onnx(model, target, int8=int8))
+    return runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def _key(model: Model) -> str:
+    """The same for the same recipe, weights and plume."""
+    made = hashlib.sha256(f"{__version__} {json.dumps(model.recipe.to_json(), sort_keys=True)}".encode())
+    for name, value in state_of(model).items():
+        made.update(name.encode())
+        made.update(value.contiguous().cpu().numpy().data)
+    return made.hexdigest()[:32]
 
 
 def _library(name: str) -> Any:
