@@ -59,15 +59,18 @@ def test_every_subset_and_the_three_averages(tmp_path: Path) -> None:
     assert year.weighted == pytest.approx(np.average([expected[name] for name in two], weights=[3, 4]))
 
 
+STSB = "main\tMSR\t2012\t0001\t5.0\tA plane takes off.\tA plane leaves.\nmain\tMSR\t2012\t0004\t3.8\tA man plays.\tA man is out.\n" * 3
+SICK = (
+    "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\n"
+    "1\tA kid plays\tKids play here\t4.5\tNEUTRAL\n4\tTwo dogs run\tA dog sits\t3.2\tNEUTRAL\n"
+)
+LCQMC = "喜欢打篮球的男生\t爱打篮球的男生\t1\n我手机丢了\t我想买手机\t0\n大家觉得呢\t你们怎么看\t1\n" * 3
+JSONL = '{"sentence1": "a cat", "sentence2": "the cat", "score": 2.5}\n{"sentence1": "b", "sentence2": "c d", "score": 1}\n'
+
+
 @pytest.mark.parametrize(
-    ("name", "text", "first"),
-    [
-        ("stsb.csv", "main\tMSR\t2012\t0001\t5.0\tA plane takes off.\tAn air plane takes off.\nmain\tMSR\t2012\t0004\t3.8\tA man plays.\tA man is out.\n" * 3, 5.0),
-        ("sick.txt", "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\n" + "1\tA kid plays\tKids play here\t4.5\tNEUTRAL\n4\tTwo dogs run\tA dog sits\t3.2\tNEUTRAL\n", 4.5),
-        ("lcqmc.txt", "喜欢打篮球的男生\t爱打篮球的男生\t1\n我手机丢了\t我想买手机\t0\n大家觉得呢\t你们怎么看\t1\n" * 3, 1.0),
-        ("pairs.jsonl", '{"sentence1": "a cat sat", "sentence2": "the cat", "score": 2.5}\n{"sentence1": "b", "sentence2": "c d", "score": 1}\n', 2.5),
-    ],
-)  # fmt: skip
+    ("name", "text", "first"), [("stsb.csv", STSB, 5.0), ("sick.txt", SICK, 4.5), ("lcqmc.txt", LCQMC, 1.0), ("pairs.jsonl", JSONL, 2.5)]
+)
 def test_columns_are_found(name: str, text: str, first: float, tmp_path: Path) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8")
     pairs = read_pairs(tmp_path / name)
