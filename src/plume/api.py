@@ -12,8 +12,9 @@ from plume.comparing.results import Results
 from plume.comparing.study import make_study, parse_task
 from plume.core.errors import PlumeError
 from plume.hf.export import export
-from plume.hf.importing import import_folder, is_task_folder
+from plume.hf.importing import check_free, import_folder, is_task_folder
 from plume.hf.sentence_folders import write_modules
+from plume.hf.static_embedding import export_static
 from plume.model.recipe import Recipe
 from plume.model.use.language_model import LanguageModel
 from plume.recipes import _catalog as catalog
@@ -141,9 +142,9 @@ def export_sentence_transformers(folder: str | Path, *, out: str | Path) -> None
     """A plume model directory as one that sentence-transformers loads, with the same vectors."""
     model = load(folder)
     if isinstance(model, WordModel):
-        raise PlumeError(
-            "Word vectors read whole words: only static vectors of a tokenizer's tokens can be exported to sentence-transformers."
-        )
+        check_free(Path(out))
+        export_static(model, Path(out))
+        return
     body = model.body if isinstance(model, TunedModel) else model
     sentence = body.sentence or SentenceVectors()
     export(body.model, body.tokenizer, Path(out), more=lambda target: write_modules(target, body.model, sentence))

@@ -23,10 +23,11 @@ from plume.text.tokenizer import Tokenizer
 from plume.vectors.dense import Dense
 from plume.vectors.sentence import SentenceVectors, Similarity
 from plume.vectors.transform import Affine, Transform
+from plume.vectors.transforms._projection import Projection
 from plume.vectors.transforms.normalise import Normalise
 
 MODULES = "modules.json"
-_CONFIG, _PACKAGE = "sentence_bert_config.json", "config_sentence_transformers.json"
+_CONFIG, PACKAGE = "sentence_bert_config.json", "config_sentence_transformers.json"
 # In the order in which sentence-transformers joins them, with the names of both kinds of config.
 _MODES: dict[str, tuple[str, TokenPooling]] = {
     "cls": ("pooling_mode_cls_token", FIRST),
@@ -65,7 +66,7 @@ def read_sentence(folder: Path, tokenizer: Tokenizer) -> SentenceVectors | None:
         raise PlumeError(
             f"{folder / MODULES}: plume reads a Transformer with Pooling behind it, not {', '.join([first, *(k for k, _ in rest)])}."
         )
-    package = _optional(folder / _PACKAGE)
+    package = _optional(folder / PACKAGE)
     longest = _longest(body, tokenizer)
     prompts = package.get("prompts") or {}
     return SentenceVectors(
@@ -140,25 +141,31 @@ def write_modules(folder: Path, model: Model, sentence: SentenceVectors) -> None
         folder / "1_Pooling" / "config.json",
         {"word_embedding_dimension": model.width} | {old: old in chosen for old, _ in _MODES.values()} | {"include_prompt": True},
     )
-    for made in layers_of(sentence.transforms, model.width * len(pooling.tokens)):
-        kind = "Normalize" if made is None else "Dense"
-        modules.append((kind, f"{len(modules)}_{kind}"))
-        if made is not None:
-            _write_dense(folder / modules[-1][1], *made)
+    modules += write_layers(folder, sentence, model.width * len(pooling.tokens), first=len(modules))
     listed = [
         {"idx": number, "name": str(number), "path": path, "type": f"sentence_transformers.models.{kind}"}
         for number, (kind, path) in enumerate(modules)
     ]
-    for _, path in modules[1:]:
-        (folder / path).mkdir(exist_ok=True)
     write_json(folder / MODULES, listed)
     longest = [limit for limit in (sentence.longest, model.longest) if limit is not None]
     write_json(folder / _CONFIG, {"max_seq_length": min(longest, default=None), "do_lower_case": False})
     prompts = {"default": sentence.prompt} if sentence.prompt else {}
     write_json(
-        folder / _PACKAGE,
+        folder / PACKAGE,
         {"prompts": prompts, "default_prompt_name": "default" if prompts else None, "similarity_fn_name": sentence.similarity.value},
     )
+
+
+def write_layers(folder: Path, sentence: SentenceVectors, width: int, *, first: int) -> list[tuple[str, str]]:
+    """Dense layers and normalisations for the transforms, each in a folder numbered from `first`; returns their kinds and folders."""
+    found: list[tuple[str, str]] = []
+    for number, made in enumerate(layers_of(sentence.transforms, width), first):
+        kind = "Normalize" if made is None else "Dense"
+        found.append((kind, f"{number}_{kind}"))
+        (folder / found[-1][1]).mkdir()
+        if made is not None:
+            _write_dense(folder / found[-1][1], *made)
+    return found
 
 
 def _writable(model: Model, sentence: SentenceVectors) -> Pooling:
@@ -175,24 +182,42 @@ def _writable(model: Model, sentence: SentenceVectors) -> Pooling:
 
 
 def layers_of(transforms: Sequence[Transform], width: int) -> list[tuple[Affine, bool] | None]:
-    """Dense layers (with a tanh or not) and normalisations (None) that do what the transforms do; neighbours that are linear become one."""
+    """Dense layers (with a tanh or not) and normalisations (None) that do what the transforms do; neighbours that are linear become one.
+
+    But centring stays a layer of its own: folded into the bias behind a whitening matrix, float32 would lose what is left of x − mean.
+    """
     found: list[tuple[Affine, bool] | None] = []
     for one in transforms:
-        affine, tanh = one.linear(width), False
-        if isinstance(one, Dense) and affine is None:
-            affine, tanh = Affine(weight=one.arrays["weight"].astype(np.float64), bias=one.arrays["bias"].astype(np.float64)), True
         if isinstance(one, Normalise):
             found.append(None)
-        elif affine is None:
-            raise PlumeError(f"{type(one).__name__} is not linear: sentence-transformers has no module for it, so it cannot be exported.")
         else:
-            before = found[-1] if found else None
-            if before is not None and not before[1]:
-                affine = Affine(weight=before[0].weight @ affine.weight, bias=before[0].bias @ affine.weight + affine.bias)
-                found.pop()
-            found.append((affine, tanh))
+            for affine, tanh in _steps(one, width):
+                before = found[-1] if found else None
+                if before is not None and not before[1] and (not _shifts(before[0]) or _shifts(affine)):
+                    affine = Affine(weight=before[0].weight @ affine.weight, bias=before[0].bias @ affine.weight + affine.bias)
+                    found.pop()
+                found.append((affine, tanh))
         width = one.width(width)
     return found
+
+
+def _steps(transform: Transform, width: int) -> list[tuple[Affine, bool]]:
+    """Its products, and whether a tanh follows."""
+    if isinstance(transform, Projection):
+        mean, matrix = transform.arrays["mean"], transform.arrays["matrix"]
+        return [(Affine(weight=np.eye(width), bias=-mean), False), (Affine(weight=matrix, bias=np.zeros(matrix.shape[1])), False)]
+    if isinstance(transform, Dense) and transform.tanh:
+        return [(Affine(weight=transform.arrays["weight"], bias=transform.arrays["bias"]), True)]
+    affine = transform.linear(width)
+    if affine is None:
+        raise PlumeError(f"{type(transform).__name__} is not linear: sentence-transformers has no module for it, so it cannot be exported.")
+    return [(affine, False)]
+
+
+def _shifts(affine: Affine) -> bool:
+    """Does it only add something?"""
+    square = affine.weight.shape[0] == affine.weight.shape[1]
+    return square and bool((affine.weight == np.eye(len(affine.weight))).all())
 
 
 def _write_dense(folder: Path, affine: Affine, tanh: bool) -> None:

@@ -36,7 +36,7 @@ Floats = NDArray[np.float32]
 
 
 def distil_static(
-    model: Path, files: Sequence[str], out: Path, *, dimensions: int = 256, smoothing: float = 1e-4, column: str | None = None
+    model: Path, files: Sequence[str], out: Path, *, dimensions: int = 256, smoothing: float = 1e-3, column: str | None = None
 ) -> WordModel:
     """A directory of static vectors at `out`, one for each token of `model`. The corpus says how frequent tokens are."""
     check_free(out)
