@@ -72,3 +72,14 @@ def test_what_is_not_whole_is_refused(bert: LanguageModel, tmp_path: Path) -> No
     with pytest.raises(PlumeError, match="is missing"):
         SentenceVectors.read(tmp_path)
     assert SentenceVectors.read(tmp_path / "elsewhere") is None
+
+
+def test_layers_are_averaged_or_joined(bert: LanguageModel) -> None:
+    hidden = bert.hidden(TEXTS)
+    average = bert.embed(TEXTS, pooling=Pooling(layers=(1, -1)))
+    joined = bert.embed(TEXTS, pooling=Pooling(layers=(1, -1), joined=True))
+    first, last = (np.stack([one.layers[layer].mean(0) for one in hidden]) for layer in (1, -1))
+    np.testing.assert_allclose(average, (first + last) / 2, atol=1e-5)
+    np.testing.assert_allclose(joined, np.concatenate([first, last], 1), atol=1e-5)
+    model = LanguageModel(bert.model, bert.tokenizer, SentenceVectors(pooling=Pooling(layers=(1, -1), joined=True)))
+    assert model.width == joined.shape[1] and model.embed([]).shape == (0, model.width)

@@ -22,6 +22,7 @@ from plume.model.use.abilities import Abilities, Said
 from plume.model.use.filling import Blank, fill
 from plume.model.use.generate import Sampling
 from plume.model.use.scoring import Score, score
+from plume.model.use.side_by_side import side_by_side
 from plume.model.use.text_batches import TextBatches
 from plume.model.use.writing import begin, continuations, streamed
 from plume.nn.pooling import Pooling, pooling_of
@@ -134,10 +135,16 @@ class LanguageModel:
         """[N, D] as asked, or as the family does."""
         pool = asked or _AsTheFamily(self.model, layer)
         found: NDArray[np.float32] | None = None
-        for rows, made in TextBatches(self.abilities, texts, _each(language, texts, "languages"), longest=longest).batches(rows=batch):
+        read = TextBatches(self.abilities, texts, _each(language, texts, "languages"), longest=longest)
+
+        @torch.inference_mode()
+        def work(given: tuple[NDArray[np.int64], Batch]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+            rows, made = given
             encoded = self.model.encode(made, keep_layers=not pool.last_only)
             layers = encoded.layers or (encoded.last,)
-            pooled = pool.build([one.shape[-1] for one in layers])(layers, made.length).float().cpu().numpy()
+            return rows, pool.build([one.shape[-1] for one in layers])(layers, made.length).float().cpu().numpy()
+
+        for rows, pooled in side_by_side(work, read.batches(rows=batch), device=self.device):
             found = np.empty((len(texts), pooled.shape[1]), np.float32) if found is None else found
             found[rows] = pooled
         if found is not None:
