@@ -27,7 +27,7 @@ def train(
 ) -> LanguageModel:
     """Train the sentence vectors of `model`, a model directory, and return the model; everything is in `out`.
 
-    `method` is a name (`plume.sentences.methods()`) or a `SentenceMethod` of your own. `text` is a file of texts, pairs or triples, or several.
+    `method` is a name (`plume.sentences.method_names()`) or a `SentenceMethod` of your own. `text` is a file of texts, pairs or triples, or several.
     `options` are those of the command line: dev, dimensions (Matryoshka's), pooling, dropout, columns, score, epochs, batch, rate, length, budget,
     seed, accumulate, language, precision, device, save_every, tensorboard, overrides.
     """
