@@ -137,6 +137,7 @@ from plume.objectives.sentence_structure import sentence_structure
 from plume.objectives.sequence_to_sequence_lm import sequence_to_sequence_lm
 from plume.objectives.span_boundary import span_boundary
 from plume.objectives.span_corruption import span_corruption
+from plume.objectives.text_after_text import text_after_text
 from plume.objectives.text_infilling import text_infilling
 from plume.objectives.token_deletion import token_deletion
 from plume.objectives.token_masking import token_masking
@@ -185,6 +186,7 @@ __all__ = [  # noqa: RUF022 - by what they are
     "document_infilling", "document_rotation", "emoji_prediction", "entity_masking", "following_sentence", "gap_sentences",
     "left_to_right_lm", "masked_lm", "masked_permuted_lm", "masked_seq2seq", "next_sentence", "permuted_lm", "phrase_masking",
     "preceding_sentence", "replaced_token_detection", "right_to_left_lm", "sentence_infilling", "sentence_order", "sentence_permutation",
-    "sentence_structure", "sequence_to_sequence_lm", "span_boundary", "span_corruption", "text_infilling", "token_deletion",
+    "sentence_structure", "sequence_to_sequence_lm", "span_boundary", "span_corruption", "text_after_text", "text_infilling",
+    "token_deletion",
     "token_masking", "translation", "translation_lm", "word_structure",
 ]  # fmt: skip

@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 
 import plume
 from plume.core.errors import PlumeError
-from plume.sentences.method import method, methods
+from plume.sentences.method import method, method_names
 from plume.sentences.options import start_from_options
 from plume.sentences.training import resume
 
@@ -46,7 +46,7 @@ DATA = {"SameText": "text.txt", "ScoredPairs": "scored.tsv", "PositivePairs": "t
 
 def cases() -> list[Any]:
     found = []
-    for name in methods():
+    for name in method_names():
         families = WRITING if method(name).views.writes else FAMILIES
         found += [pytest.param(name, family, id=f"{name}-{family}") for family in families]
     return found
@@ -75,7 +75,7 @@ def test_a_method_trains_a_family(name: str, family: str, base: Callable[[str], 
     assert {"loss/contrast", "loss/alignment", "loss/uniformity"} <= {key for line in lines for key in line}
 
 
-@pytest.mark.parametrize("name", methods())
+@pytest.mark.parametrize("name", method_names())
 def test_a_run_that_was_stopped_goes_on_to_the_same_bits(name: str, base: Callable[[str], Path], texts: Path, tmp_path: Path) -> None:
     """Stopped by removing what came after the checkpoint of the second step of four."""
     whole, half = tmp_path / "whole", tmp_path / "half"

@@ -1,7 +1,7 @@
 """Training of sentence vectors. A method is a loss, views of the texts, and defaults, over one contrastive network (`network.py`).
 
 >>> import plume
->>> "simcse" in plume.sentences.methods()
+>>> "simcse" in plume.sentences.method_names()
 True
 """
 
@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from plume.sentences.method import methods
+    from plume.sentences.method import method_names
     from plume.sentences.options import resume, train
     from plume.sentences.paraphrasing import paraphrase
 
-_HOMES = {"train": "options", "resume": "options", "methods": "method", "paraphrase": "paraphrasing"}
-__all__ = ["methods", "paraphrase", "resume", "train"]
+_HOMES = {"train": "options", "resume": "options", "method_names": "method", "paraphrase": "paraphrasing"}
+__all__ = ["method_names", "paraphrase", "resume", "train"]
 
 
 def __getattr__(name: str) -> Any:

@@ -30,7 +30,7 @@ class SentenceMethod(Part):
     rate_factor: float = 1.0  # on the rate that is safe for the model: 5e-5 at a width of 768
 
 
-def methods() -> list[str]:
+def method_names() -> list[str]:
     """The names of all."""
     return catalog.names(METHODS)
 

@@ -15,9 +15,7 @@ from plume.sentences import training
 from plume.sentences.losses import Matryoshka
 from plume.sentences.method import SentenceMethod, method
 from plume.sentences.training import Trained
-from plume.train.budget import Budget
-from plume.train.device import Precision
-from plume.tuning.options import ONE_TOKEN, check_numbers
+from plume.tuning.options import ONE_TOKEN, check_numbers, parsed
 from plume.tuning.settings import Wishes
 from plume.tuning.task import Columns
 
@@ -29,7 +27,7 @@ def train(
 ) -> LanguageModel:
     """Train the sentence vectors of `model`, a model directory, and return the model; everything is in `out`.
 
-    `method` is a name (`plume.sentences.methods()`) or a `SentenceMethod` of your own. `text` is a file of texts, pairs or triples, or several.
+    `method` is a name (`plume.sentences.method_names()`) or a `SentenceMethod` of your own. `text` is a file of texts, pairs or triples, or several.
     `options` are those of the command line: dev, dimensions (Matryoshka's), pooling, dropout, columns, score, epochs, batch, rate, length, budget,
     seed, accumulate, language, precision, device, save_every, tensorboard, overrides.
     """
@@ -61,12 +59,7 @@ def start_from_options(
     """`pooling` is a word (mean, first or cls …) or a `Pooling`; `dimensions` are Matryoshka's cuts, as numbers or "128,64"."""
     check_numbers(options | {"accumulate": accumulate})
     chosen = _method(method, dimensions)
-    if (precision := options.get("precision")) is not None:
-        if precision not in list(Precision):
-            raise PlumeError(f"There is no precision '{precision}': choose {', '.join(Precision)}.")
-        options["precision"] = Precision(precision)
-    if options.get("save_every") is not None:
-        options["save_every"] = Budget.parse(options["save_every"])
+    options = parsed(options)
     wishes = Wishes(**{field.name: options.pop(field.name) for field in fields(Wishes) if field.name in options})
     return training.start(
         model, out, method=chosen, text=_listed(text), dev=_listed(dev), wishes=wishes,

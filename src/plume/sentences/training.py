@@ -35,7 +35,7 @@ from plume.train.fit import begin, fit, refuse_other_data
 from plume.train.loop import Outcome, TrainingPlan
 from plume.train.metrics import METRICS
 from plume.train.settings import RUN
-from plume.tuning.adapting.body import network
+from plume.tuning.adapting.body import layer_widths, network
 from plume.tuning.bodies import read_model, rebuilt
 from plume.tuning.rows.questions import QuestionReader
 from plume.tuning.settings import Wishes
@@ -221,7 +221,7 @@ def _source(folder: Path) -> tuple[Model, Tokenizer, SentenceVectors | None]:
 
 
 def _width(body: Model, pooling: Pooling | None) -> int:
-    return body.width if pooling is None else body.width * len(pooling.tokens)
+    return body.width if pooling is None else pooling.build(layer_widths(body)).width
 
 
 def _laid_out(settings: SentenceSettings, data: Data, source: Model, tokenizer: Tokenizer) -> tuple[SentenceGroups, list[str]]:

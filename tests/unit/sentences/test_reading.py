@@ -9,7 +9,7 @@ import pytest
 
 from plume.core.errors import PlumeError
 from plume.sentences.grouping import PositivePairs, SameText, ScoredPairs
-from plume.sentences.method import method, methods
+from plume.sentences.method import method, method_names
 from plume.sentences.reading import read_sentences
 from plume.tuning.task import Columns
 
@@ -164,6 +164,6 @@ def test_bad_files_are_named_with_their_line(tmp_path: Path) -> None:
 
 
 def test_a_method_is_called_as_its_file() -> None:
-    assert [method(name).name for name in methods()] == methods()
+    assert [method(name).name for name in method_names()] == method_names()
     with pytest.raises(PlumeError, match="simcse"):
         method("simces")

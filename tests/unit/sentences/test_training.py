@@ -19,12 +19,13 @@ from plume.core.part import replace
 from plume.data.loader import Cursor
 from plume.model.checkpoint import save_model
 from plume.model.use.language_model import LanguageModel
+from plume.model.use.writing import answering, writer_for
 from plume.nn.pooling import FIRST, LAST_MAX_MEAN, Pooling
 from plume.sentences.grouping import Grouped
 from plume.sentences.method import method
 from plume.sentences.options import start_from_options
 from plume.sentences.rows import CONTRAST, TOKENS, lay_out, lay_out_written, texts_as_embedded
-from plume.sentences.settings import SentenceSettings, pooling_for
+from plume.sentences.settings import SentenceSettings, pooling_for, token_head, writing_recipe
 from plume.sentences.training import contrast_model, reader_of
 from plume.train.budget import Budget
 from plume.train.device import to_device
@@ -178,6 +179,31 @@ def test_simbert_rows_show_the_first_text_alone_to_its_first_token(built: Any) -
     alone = LanguageModel(source, tokenizer).embed([TEXTS[n] for n in batch.labels[CONTRAST].index], pooling="first")
     with torch.no_grad():
         np.testing.assert_allclose(model.vectors(batch).numpy(), alone, atol=2e-5)
+
+
+@pytest.mark.parametrize("family", ["bert", "albert", "unilm"])
+def test_what_is_written_token_by_token_is_what_one_pass_scores(family: str, built: Any) -> None:
+    """The writer's cache against the rows of training, whose places before the second text's tokens are asked for them."""
+    source, tokenizer = built(family)
+    source.recipe = writing_recipe(source.recipe, method("simbert"))
+    source._head_names["text_after_text"] = token_head(source.recipe).name  # type: ignore[union-attr]
+    made = settings("simbert", vectors=SentenceVectors(pooling=Pooling(tokens=(FIRST,))))
+    short = ["the cat", "two apples", "苹果", "her"]  # none is cut
+    batch = batch_of(made, source, tokenizer, Grouped(texts=list(zip(short, short[1:] + short[:1], strict=True)), score=[1.0] * 4))
+    head = source.head("text_after_text")
+    with torch.no_grad():
+        scores = head.log_probabilities(source.encode(replace(batch, labels={}))).double()
+    asked, time = batch.labels[TOKENS], batch.tokens.shape[1]
+    can = LanguageModel(source, tokenizer).abilities
+    for row in range(8):
+        places = (asked.index[asked.index // time == row] % time).tolist()
+        text = batch.labels[CONTRAST].index[row]
+        with torch.inference_mode():
+            writer = writer_for(can, [answering(can, short[text], [], room=9)])
+            found = [writer.first()]
+            for token in asked.value[asked.index // time == row].tolist()[:-1]:
+                found.append(writer.go_on(torch.tensor([token])))
+        np.testing.assert_allclose(torch.cat(found).double().numpy(), scores[row, places].numpy(), atol=1e-4)
 
 
 def test_pooling_is_the_first_token_only_where_that_has_learned_something(built: Any) -> None:

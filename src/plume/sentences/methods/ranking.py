@@ -13,5 +13,4 @@ METHOD = SentenceMethod(
     loss=InBatch(scale=20.0),
     views=PositivePairs(),
     epochs=3.0,
-    rate_factor=0.4,
 )
