@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from plume import sentences as sentences
 from plume.comparing.compare import compare as run_study
 from plume.comparing.results import Results
 from plume.comparing.study import make_study, parse_task
 from plume.core.errors import PlumeError
 from plume.hf.export import export
-from plume.hf.importing import import_folder, is_task_folder
+from plume.hf.importing import check_free, import_folder, is_task_folder
+from plume.hf.sentence_folders import write_modules
+from plume.hf.static_embedding import export_static
 from plume.model.recipe import Recipe
 from plume.model.use.language_model import LanguageModel
 from plume.recipes import _catalog as catalog
@@ -24,6 +27,7 @@ from plume.tuning.exchange import export_tuned, import_tuned
 from plume.tuning.loaded import load as load
 from plume.tuning.loaded import load_tuned
 from plume.tuning.tuned import TunedModel
+from plume.vectors.sentence import SentenceVectors
 
 recipe = catalog.declaration
 
@@ -120,7 +124,7 @@ def import_hf(folder: str | Path, *, out: str | Path) -> LanguageModel | TunedMo
     if is_task_folder(Path(folder)):
         return import_tuned(Path(folder), Path(out))
     imported = import_folder(Path(folder), Path(out))
-    return LanguageModel(imported.model, imported.tokenizer)
+    return LanguageModel(imported.model, imported.tokenizer, imported.sentence)
 
 
 def export_hf(folder: str | Path, *, out: str | Path, task: str | None = None) -> None:
@@ -132,3 +136,15 @@ def export_hf(folder: str | Path, *, out: str | Path, task: str | None = None) -
     if isinstance(model, WordModel):
         raise PlumeError("Word vectors have no counterpart in transformers: 'plume export' writes them as a word2vec or fastText file.")
     export(model.model, model.tokenizer, Path(out))
+
+
+def export_sentence_transformers(folder: str | Path, *, out: str | Path) -> None:
+    """A plume model directory as one that sentence-transformers loads, with the same vectors."""
+    model = load(folder)
+    if isinstance(model, WordModel):
+        check_free(Path(out))
+        export_static(model, Path(out))
+        return
+    body = model.body if isinstance(model, TunedModel) else model
+    sentence = body.sentence or SentenceVectors()
+    export(body.model, body.tokenizer, Path(out), more=lambda target: write_modules(target, body.model, sentence))

@@ -105,7 +105,7 @@ from plume.noise.shuffled import Shuffled
 from plume.noise.skip_grams import SkipGrams
 from plume.noise.span_boundary import InPlaceWithBoundaries
 from plume.noise.spans import MeanSpans, OneSpan, PoissonSpans, TextShare
-from plume.noise.target import Aim, InPlace, NextToken, PreviousToken, SecondQuestion, Source, TargetRule
+from plume.noise.target import Aim, InPlace, NextOfSecondText, NextToken, PreviousToken, SecondQuestion, Source, TargetRule
 from plume.noise.words import Unit
 from plume.objectives._objective import Answers, Objective
 from plume.objectives.backward_lm import backward_lm
@@ -137,6 +137,7 @@ from plume.objectives.sentence_structure import sentence_structure
 from plume.objectives.sequence_to_sequence_lm import sequence_to_sequence_lm
 from plume.objectives.span_boundary import span_boundary
 from plume.objectives.span_corruption import span_corruption
+from plume.objectives.text_after_text import text_after_text
 from plume.objectives.text_infilling import text_infilling
 from plume.objectives.token_deletion import token_deletion
 from plume.objectives.token_masking import token_masking
@@ -166,7 +167,8 @@ __all__ = [  # noqa: RUF022 - by what they are
     "Draws", "Rows", "Alphabet", "Noise", "Select", "Chosen", "Nothing", "Rate", "Tokens", "NGrams", "WholeWords", "Rounding", "Unit",
     "PoissonBlanks", "LongBlank", "SentenceBlanks", "GeometricSpans", "KeySentences", "Principal", "SkipGrams", "TextShare", "MeanSpans",
     "OneSpan", "PoissonSpans", "Corrupt", "Shown", "Keep", "Mask", "Per", "Draw", "OneMask", "Delete", "Shuffled", "Sentinels",
-    "SpansAfterSentinels", "TargetRule", "Aim", "Source", "SecondQuestion", "InPlace", "NextToken", "PreviousToken", "InPlaceWithBoundaries",
+    "SpansAfterSentinels", "TargetRule", "Aim", "Source", "SecondQuestion", "InPlace", "NextToken", "NextOfSecondText",
+    "PreviousToken", "InPlaceWithBoundaries",
     "AppendedSpans", "NGramsInContext", "Permuted", "MaskedPermuted", "DecoderTarget", "WholeText", "TheSpans", "TheSpan",
     "Continuation", "SecondText", "Rearrange", "InOrder", "PermutedSentences", "RotatedDocument",
     # networks: what the token vectors are, where position enters, what they run through
@@ -184,6 +186,7 @@ __all__ = [  # noqa: RUF022 - by what they are
     "document_infilling", "document_rotation", "emoji_prediction", "entity_masking", "following_sentence", "gap_sentences",
     "left_to_right_lm", "masked_lm", "masked_permuted_lm", "masked_seq2seq", "next_sentence", "permuted_lm", "phrase_masking",
     "preceding_sentence", "replaced_token_detection", "right_to_left_lm", "sentence_infilling", "sentence_order", "sentence_permutation",
-    "sentence_structure", "sequence_to_sequence_lm", "span_boundary", "span_corruption", "text_infilling", "token_deletion",
+    "sentence_structure", "sequence_to_sequence_lm", "span_boundary", "span_corruption", "text_after_text", "text_infilling",
+    "token_deletion",
     "token_masking", "translation", "translation_lm", "word_structure",
 ]  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,9 +12,11 @@ import torch
 from plume.core.batch import Batch
 from plume.data.loader import Reader
 from plume.heads.head import Loss
+from plume.model.checkpoint import save_model
 from plume.model.kinds import BatchKind
 from plume.model.networks.model import Model
 from plume.model.recipe import Recipe
+from plume.text.known_languages import Languages
 
 
 @pytest.fixture(scope="session")
@@ -35,3 +38,25 @@ def weighed() -> Callable[[Model, BatchKind, Batch], tuple[torch.Tensor, dict[st
         return model(batch, {name: torch.tensor(weight[name] / max(count, 1)) for name, count in model.counts(batch).items()})
 
     return loss
+
+
+@pytest.fixture(scope="session")
+def base(tmp_path_factory: pytest.TempPathFactory, miniature: Any, tokenizer_for: Any) -> Callable[[str], Path]:
+    """A family's miniature with first weights, in a directory."""
+    made: dict[str, Path] = {}
+
+    def make(family: str) -> Path:
+        if family not in made:
+            recipe = miniature(family)
+            tokenizer = tokenizer_for(recipe)
+            model = recipe.assembly.build(recipe, vocabulary=tokenizer.size)
+            model.initialise(3)
+            model.spell(tokenizer.tokens())
+            if model.languages is not None:
+                model.languages = Languages.named(["en", "zh"])
+            folder = tmp_path_factory.mktemp("base") / family
+            save_model(folder, model, tokenizer)
+            made[family] = folder
+        return made[family]
+
+    return make

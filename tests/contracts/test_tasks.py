@@ -13,9 +13,7 @@ import torch
 
 import plume
 from plume.core.errors import PlumeError
-from plume.model.checkpoint import save_model
 from plume.recipes import _catalog as catalog
-from plume.text.known_languages import Languages
 from plume.tuning.options import start_from_options
 from plume.tuning.tuned import TunedModel
 
@@ -33,28 +31,6 @@ def lines(source: random.Random, count: int) -> list[tuple[str, str]]:
         words.insert(source.randrange(len(words) + 1), source.choice(WARM if label == "warm" else COLD))
         made.append((" ".join(words), label))
     return made
-
-
-@pytest.fixture(scope="session")
-def base(tmp_path_factory: pytest.TempPathFactory, miniature: Any, tokenizer_for: Any) -> Callable[[str], Path]:
-    """A family's miniature with first weights, in a directory."""
-    made: dict[str, Path] = {}
-
-    def make(family: str) -> Path:
-        if family not in made:
-            recipe = miniature(family)
-            tokenizer = tokenizer_for(recipe)
-            model = recipe.assembly.build(recipe, vocabulary=tokenizer.size)
-            model.initialise(3)
-            model.spell(tokenizer.tokens())
-            if model.languages is not None:
-                model.languages = Languages.named(["en", "zh"])
-            folder = tmp_path_factory.mktemp("base") / family
-            save_model(folder, model, tokenizer)
-            made[family] = folder
-        return made[family]
-
-    return make
 
 
 @pytest.fixture(scope="session")

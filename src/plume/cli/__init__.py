@@ -35,6 +35,8 @@ COMMANDS = (
     "export",
 )
 
+GROUPS = ("sentences",)  # of several commands
+
 app = typer.Typer(
     name="plume",
     help="Pre-train, fine-tune and compare families of language models on your own text, at an equal budget.",
@@ -59,6 +61,8 @@ def _options(
     """Pre-train, fine-tune and compare families of language models on your own text, at an equal budget."""
 
 
+for _name in GROUPS:
+    app.add_typer(importlib.import_module(f"plume.cli.{_name}").app, name=_name)
 for _name in COMMANDS:
     app.command(_name)(with_parts(importlib.import_module(f"plume.cli.{_name}_" if _name == "import" else f"plume.cli.{_name}").run))
 

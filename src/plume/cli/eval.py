@@ -24,9 +24,13 @@ def run(
     each: Each = False,
     way: Way = None,
     no_calibrate: NoCalibrate = False,
-    text: Annotated[str | None, typer.Option(help="Zero-shot: text column, by name or number.")] = None,
-    label: Annotated[str | None, typer.Option(help="Zero-shot: label column, by name or number.")] = None,
+    text: Annotated[str | None, typer.Option(help="Zero-shot: text column, by name or number; --sts: the two, a,b.")] = None,
+    label: Annotated[str | None, typer.Option(help="Zero-shot: label column, by name or number; --sts: the score.")] = None,
     language: Languages = None,
+    sts: Annotated[
+        list[Path] | None,
+        typer.Option(help="Sentence vectors: pairs of texts with scores (STS-B, SICK, LCQMC …), or a folder of such files; repeatable."),
+    ] = None,
     similarity: Annotated[
         list[Path] | None, typer.Option(help="Word vectors: similarity file, `word word score` per line; repeatable.")
     ] = None,
@@ -40,12 +44,17 @@ def run(
     device: Device = "cpu",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
-    """Evaluate a fine-tuned model on a labelled file, or word vectors on similarity and analogy benchmarks."""
+    """Evaluate a fine-tuned model on a labelled file, sentence vectors on STS files, or word vectors on similarity and analogy benchmarks."""
     from plume.cli._direct import zero_shot
     from plume.core.errors import PlumeError
 
     columns = {name: value for name, value in (("text", text), ("label", label)) if value is not None}
     options = zero_shot(labels, template, each=each, way=way, no_calibrate=no_calibrate) | columns
+    if sts:
+        if data or similarity or analogy or task or predictions or language or options.keys() - {"text", "label"}:
+            raise PlumeError("--sts evaluates sentence vectors: leave out the other kinds of data, and the options of a task.")
+        _sts(model, sts, text, label, device=device, as_json=as_json)
+        return
     if data and (similarity or analogy):
         raise PlumeError("--data evaluates a task, --similarity and --analogy evaluate word vectors: use one or the other.")
     if similarity or analogy:
@@ -53,9 +62,21 @@ def run(
             raise PlumeError("--similarity and --analogy evaluate word vectors: leave out the options of a task.")
         _word_vectors(model, similarity or [], analogy or [], most=most, unseen=unseen, as_json=as_json)
     elif not data:
-        raise PlumeError("Nothing to evaluate: give a labelled file with --data, or for word vectors one with --similarity or --analogy.")
+        raise PlumeError(
+            "Nothing to evaluate: give a labelled file with --data, pairs with scores with --sts, or for word vectors a file with --similarity "
+            "or --analogy."
+        )
     else:
         _task(model, data, task, predictions, options, language=language, device=device, as_json=as_json)
+
+
+def _sts(model: Path, files: list[Path], text: str | None, label: str | None, *, device: str, as_json: bool) -> None:
+    from plume import api
+    from plume.cli._sts_scores import print_sts
+    from plume.vectors.sts import sts
+
+    columns = tuple(text.split(",")) if text else ()
+    print_sts(sts(api.load(model, device=device), files, text_columns=columns, score_column=label), as_json=as_json)
 
 
 def _word_vectors(model: Path, similarity: list[Path], analogy: list[Path], *, most: int, unseen: bool, as_json: bool) -> None:

@@ -16,27 +16,34 @@ def run(
     to: Annotated[
         str | None,
         typer.Option(
-            help="hf: a directory that transformers loads; word vectors: word2vec (text), word2vec-binary, fasttext.  "
+            help="hf: a directory that transformers loads; sentence-transformers: one that it loads, with the same vectors; "
+            "word vectors: word2vec (text), word2vec-binary, fasttext.  "
             "[default: hf; word vectors: by the file's suffix]"
         ),
     ] = None,
     task: Annotated[str | None, typer.Option(help="Task whose head to export, if the model is fine-tuned for several.")] = None,
 ) -> None:
-    """Export a model to Hugging Face format, or word vectors to word2vec or fastText files."""
+    """Export a model to Hugging Face or sentence-transformers format, or word vectors to word2vec or fastText files."""
     import plume
     from plume.core.errors import PlumeError, suggest
     from plume.core.files import read_json
     from plume.static.model import is_word_model
     from plume.tuning.declared import is_tuned
 
-    if is_word_model(model) and not is_tuned(model):
+    if is_word_model(model) and not is_tuned(model) and to != "sentence-transformers":
         from plume.static.exchange import export_vectors
 
         print(f"{out}: {export_vectors(model, out, to=to)}")
         return
+    if to == "sentence-transformers":
+        from plume.api import export_sentence_transformers
+
+        export_sentence_transformers(model, out=out)
+        print(f"{out}: load it with sentence_transformers.SentenceTransformer('{out}')")
+        return
     if to not in (None, "hf"):
         assert to is not None
-        raise PlumeError(f"There is no export format '{to}': {suggest(to, ['hf'])}.")
+        raise PlumeError(f"There is no export format '{to}': {suggest(to, ['hf', 'sentence-transformers'])}.")
     plume.export_hf(model, out=out, task=task)
     (architecture,) = read_json(out / "config.json", "it was just written")["architectures"]
     print(f"{out}: load it with transformers.{architecture}.from_pretrained('{out}')")

@@ -37,4 +37,6 @@ def run(
     parameters = sum(parameter.numel() for parameter in imported.model.parameters())
     for note in imported.notes:
         print(note)
+    if imported.sentence is not None:
+        print("Its sentence vectors are those of sentence-transformers (sentence.json).")
     print(f"{out}: {recipe.name}, {parameters:,} parameters, {imported.tokenizer.size:,} tokens")

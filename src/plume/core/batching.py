@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 TOKENS, ROWS = 8192, 128  # of a batch at use, at most
+_LONGER = 1.25  # times the first, if there is nothing alike to fill a batch with
 
 
 def by_length(
@@ -17,11 +18,13 @@ def by_length(
     tokens: int | None = TOKENS,
     spread: float | None = None,
     slack: int = 0,
+    enough: int = 0,
     sizes: NDArray[np.int64] | None = None,
 ) -> Iterator[NDArray[np.int64]]:
     """The numbers of the things of like length, the shortest first: at most `rows` of them and `tokens` tokens, padding counted in; at least one.
 
-    None is longer than the first of its batch by more than `spread`, 0.25 being a quarter, and `slack` tokens: 0 and 0 ask for equal lengths. A
+    None is longer than the first of its batch by more than `spread`, 0.25 being a quarter, and `slack` tokens: 0 and 0 ask for equal lengths. But
+    while there are fewer than `enough` tokens, those that are a quarter longer join. A
     thing that is several rows together has its number of them in `sizes`; then `rows` is of things, and `length` that of its longest row.
 
     >>> [index.tolist() for index in by_length([5, 2, 2, 3, 9], tokens=10)]
@@ -37,7 +40,10 @@ def by_length(
             held = np.arange(1, len(some) + 1) if sizes is None else np.cumsum(sizes[some])
             fits &= held * length[some] <= tokens
         if spread is not None:
-            fits &= length[some] <= length[some[0]] * (1 + spread) + slack
+            alike = length[some] <= length[some[0]] * (1 + spread) + slack
+            if enough:
+                alike |= (np.arange(1, len(some) + 1) * length[some] <= enough) & (length[some] <= length[some[0]] * _LONGER)
+            fits &= alike
         count = max(1, int(fits.sum()))  # all of these only grow, so those that fit come first
         yield some[:count]
         first += count

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -43,13 +43,18 @@ def _token_ids(recipe: Recipe, tokenizer: Tokenizer) -> dict[str, int | None]:
     return ids
 
 
-def export(model: Model, tokenizer: Tokenizer, out: Path) -> None:
-    """The whole directory or nothing."""
+def export(model: Model, tokenizer: Tokenizer, out: Path, *, more: Callable[[Path], object] = lambda folder: None) -> None:
+    """The whole directory or nothing. `more` writes into it what other libraries look for."""
     bridge = bridge_for(model.recipe, out)
     whole = catalog.parent(model.recipe)
     if whole is not None and whole.assembly.decodes and not model.recipe.assembly.decodes:
         raise PlumeError(f"This {model.recipe.name} is an encoder alone, imported below a task's head: export the tuned model instead.")
-    write_folder(out, lambda folder: _fill(folder, model, tokenizer, bridge))
+
+    def fill(folder: Path) -> None:
+        _fill(folder, model, tokenizer, bridge)
+        more(folder)
+
+    write_folder(out, fill)
 
 
 def bridge_for(recipe: Recipe, out: Path) -> Bridge:

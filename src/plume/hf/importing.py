@@ -15,6 +15,7 @@ from plume.heads.head import Head
 from plume.heads.sentence_classification import SentenceClassification
 from plume.hf.export import SECOND
 from plume.hf.reading import bridge_of, read_config, read_languages, read_state, read_tokenizer
+from plume.hf.sentence_folders import read_sentence, transformer_folder
 from plume.hf.task_heads import apart, head_of_config, part_of
 from plume.model.assembly import GeneratorDiscriminator, OneNetwork
 from plume.model.bridge import Bridge
@@ -26,6 +27,7 @@ from plume.model.recipe import Recipe
 from plume.model.task_head import TaskHead
 from plume.objectives._objective import Answers
 from plume.text.tokenizer import Tokenizer
+from plume.vectors.sentence import SentenceVectors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +48,7 @@ class Imported:
     notes: list[str]  # what the checkpoint did not carry
     config: Config  # config.json's
     head: ImportedHead | None = None  # for a task
+    sentence: SentenceVectors | None = None  # of a folder of sentence-transformers
 
 
 def check_free(out: Path) -> None:
@@ -56,6 +59,7 @@ def check_free(out: Path) -> None:
 
 def is_task_folder(folder: Path) -> bool:
     """Does config.json name a class with a head for a task?"""
+    folder = transformer_folder(folder)
     config = read_config(folder)
     return head_of_config(bridge_of(config, folder), config) is not None
 
@@ -63,7 +67,8 @@ def is_task_folder(folder: Path) -> bool:
 def import_folder(folder: Path, out: Path) -> Imported:
     """Read `folder`, write a model directory at `out`, whole or not at all."""
     check_free(out)
-    imported = read_folder(folder)
+    body = read_folder(transformer_folder(folder))
+    imported = with_fields(body, sentence=read_sentence(folder, body.tokenizer))
     if imported.head is not None:
         imported.notes.append(f"The head of {imported.head.architecture} was left out: this is the model below it.")
     if out.exists():
@@ -77,6 +82,8 @@ def import_folder(folder: Path, out: Path) -> Imported:
 
     def fill(target: Path) -> None:
         save_model(target, imported.model, imported.tokenizer)
+        if imported.sentence is not None:
+            imported.sentence.save(target)
         write_text(target / "card.md", "\n\n".join(card) + "\n")
 
     write_folder(out, fill)

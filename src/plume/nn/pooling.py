@@ -89,7 +89,7 @@ WORDS: dict[str, TokenPooling] = {"mean": MEAN, "first": FIRST, "last": LAST, "m
 
 @dataclass(frozen=True, kw_only=True)
 class Pooling(Part):
-    """Layers × tokens: the layers are averaged, or mixed with weights that a task learns; then their tokens become one vector.
+    """Layers × tokens: the layers are averaged, joined, or mixed with weights that a task learns; then their tokens become one vector.
 
     >>> Pooling(layers=(0, -1)).build([32, 32, 32]).width  # the first and the last layer
     32
@@ -99,11 +99,14 @@ class Pooling(Part):
 
     tokens: tuple[TokenPooling, ...] = (MEAN,)  # several: their vectors side by side
     layers: tuple[int, ...] | None = (-1,)  # 0 is the embedding, -1 the last; None: all
+    joined: bool = False  # layers side by side, else their mean
     mixed: bool = False  # layers have weights that a task learns (ELMo, arXiv:1802.05365 §3.2), else their mean is taken
 
     def __post_init__(self) -> None:
         if not self.tokens or self.layers == ():
             raise PlumeError("Pooling needs at least one layer, and one way to make one vector of its tokens.")
+        if self.joined and self.mixed:
+            raise PlumeError("Layers are pooled joined or mixed, not both.")
 
     @property
     def last_only(self) -> bool:
@@ -128,10 +131,10 @@ class PoolingModule(nn.Module):
         for layer in self.layers:
             if not -len(widths) <= layer < len(widths):
                 raise PlumeError(f"There is no layer {layer}: this model has layers 0 (embeddings) to {len(widths) - 1}.")
-        chosen = {widths[layer] for layer in self.layers}
-        if len(chosen) > 1:
-            raise PlumeError(f"Layers {', '.join(map(str, self.layers))} cannot be pooled together: they are {chosen} wide.")
-        self.width = chosen.pop() * len(part.tokens)
+        chosen = [widths[layer] for layer in self.layers]
+        if len(set(chosen)) > 1 and not part.joined:
+            raise PlumeError(f"Layers {', '.join(map(str, self.layers))} cannot be pooled together: they are {set(chosen)} wide.")
+        self.width = (sum(chosen) if part.joined else chosen[0]) * len(part.tokens)
         self.mix = ScalarMix(len(self.layers)) if part.mixed else None
 
     def forward(self, layers: Sequence[Tensor], length: Tensor | None = None) -> Tensor:
@@ -143,20 +146,22 @@ class PoolingModule(nn.Module):
         if self.mix is not None:
             mixed: Tensor = self.mix(layers, length=length)
             return mixed
+        if self.part.joined:
+            return torch.cat(layers, dim=-1)
         return layers[0] if len(layers) == 1 else torch.stack(layers).mean(0)
 
 
-def pooling_of(word: Pooling | str, *, layer: int = -1) -> Pooling:
-    """What a user calls by a word, of one layer; or what is declared already.
+def pooling_of(word: Pooling | str, *, layer: int = -1, layers: Sequence[int] | None = None, joined: bool = False) -> Pooling:
+    """What a user calls by words: how tokens become one, of one layer or of several; or what is declared already.
 
-    >>> pooling_of("max").tokens == (MAX,)
-    True
+    >>> pooling_of("max").tokens == (MAX,), pooling_of("mean", layers=[1, -1]).layers
+    (True, (1, -1))
     """
     if isinstance(word, Pooling):
         return word
     if word not in WORDS:
         raise PlumeError(f"There is no pooling '{word}': choose {', '.join(WORDS)}.")
-    return Pooling(tokens=(WORDS[word],), layers=(layer,))
+    return Pooling(tokens=(WORDS[word],), layers=(layer,) if layers is None else tuple(layers), joined=joined)
 
 
 def _inside(states: Tensor, length: Tensor) -> Tensor:

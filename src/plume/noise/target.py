@@ -115,6 +115,23 @@ class NextToken(TargetRule):
 
 
 @dataclass(frozen=True, kw_only=True)
+class NextOfSecondText(TargetRule):
+    """The token that follows, in the second text of a row only: the first is read as a whole before (order PREFIX; SimBERT)."""
+
+    keeps_places: ClassVar[bool] = True
+    texts: ClassVar[int] = 2
+
+    def __call__(self, rows: Rows, chosen: Chosen, shown: Shown, draws: Draws, alphabet: Alphabet) -> Aim:
+        assert rows.segment is not None, "two texts are told apart by their segments"
+        inside = np.arange(1, rows.tokens.shape[1]) < rows.length[:, None]
+        return Aim(shown=shown.tokens[:, :-1], length=rows.length - 1, where=inside & (rows.segment[:, 1:] > 0), what=rows.tokens[:, 1:])
+
+    def closes(self, select: Select) -> bool:
+        """A separator ends the second text."""
+        return True
+
+
+@dataclass(frozen=True, kw_only=True)
 class PreviousToken(TargetRule):
     """The token before: NextToken for a network that reads from right to left (order REVERSED)."""
 

@@ -17,11 +17,13 @@ from plume.core.part import part_from_json
 from plume.static.formats.fasttext import compose
 from plume.static.reading import WORDS
 from plume.static.recipe import StaticRecipe
-from plume.static.sif import SIF, Mean
+from plume.static.sif import SIF, Mean, Weighting
 from plume.static.text import Vocabulary
 from plume.static.vectors import CharacterNGrams, Neighbour, WordVectors
 from plume.text.tokenizer import Tokenizer
 from plume.text.words import Words
+from plume.vectors.sentence import SentenceVectors
+from plume.vectors.transforms.without_component import WithoutComponent
 
 RECIPE, TOKENIZER, VOCABULARY, WEIGHTS = "recipe.json", "tokenizer.json", "words.tsv", "model.safetensors"
 
@@ -29,8 +31,10 @@ RECIPE, TOKENIZER, VOCABULARY, WEIGHTS = "recipe.json", "tokenizer.json", "words
 class WordModel:
     """Word vectors with the means to cut a text into their words."""
 
-    def __init__(self, vectors: WordVectors, *, recipe: StaticRecipe, tokenizer: Tokenizer) -> None:
-        self.vectors, self.recipe, self.tokenizer = vectors, recipe, tokenizer
+    def __init__(
+        self, vectors: WordVectors, *, recipe: StaticRecipe, tokenizer: Tokenizer, sentence: SentenceVectors | None = None
+    ) -> None:
+        self.vectors, self.recipe, self.tokenizer, self.sentence = vectors, recipe, tokenizer, sentence
 
     @classmethod
     def load(cls, folder: Path | str) -> WordModel:
@@ -40,7 +44,8 @@ class WordModel:
         arrays = read_arrays(folder / WEIGHTS)
         vocabulary = read_words(folder / VOCABULARY)
         tokenizer = Tokenizer.load(folder / TOKENIZER, format=WORDS)
-        return cls(vectors_of(recipe, vocabulary, arrays, folder), recipe=recipe, tokenizer=tokenizer)
+        vectors = vectors_of(recipe, vocabulary, arrays, folder)
+        return cls(vectors, recipe=recipe, tokenizer=tokenizer, sentence=SentenceVectors.read(folder))
 
     def __getattr__(self, name: str) -> Any:
         if name in ("fill", "generate", "score", "hidden"):
@@ -50,7 +55,7 @@ class WordModel:
     @property
     def width(self) -> int:
         """Of what `embed` gives."""
-        return self.vectors.dimension
+        return self.vectors.dimension if self.sentence is None else self.sentence.width(self.vectors.dimension)
 
     def words(self, text: str) -> list[str]:
         """The text cut as the corpus was; words that the vocabulary has as one phrase are joined."""
@@ -67,17 +72,33 @@ class WordModel:
     def embed(
         self, texts: str | Sequence[str], *, pooling: str | None = None, layer: int | None = None, language: str | None = None
     ) -> NDArray[np.float32]:
-        """[N, D]: the mean of the words' vectors, or with `sif` the weighted one less its main direction among these texts."""
+        """[N, D] as sentence.json says, or else the mean of the words' vectors.
+
+        `pooling` asks for raw vectors instead: "mean", or "sif", the weighted mean less the texts' main direction: that of these texts, unless
+        the model was fitted to others ('plume sentences fit --sif').
+        """
         if layer is not None:
             raise PlumeError(f"{self.recipe.name} has no layers: leave out layer={layer}.")
         if language is not None:
             raise PlumeError(f"{self.recipe.name} reads texts of all languages alike: leave language out.")
-        ways = {"mean": Mean, "sif": SIF}
-        pooling = pooling or "mean"
-        if pooling not in ways:
-            raise PlumeError(f"Word vectors have no pooling '{pooling}': choose {' or '.join(ways)}.")
         listed = [texts] if isinstance(texts, str) else list(texts)
-        return self.vectors.sentence_vectors([self.words(text) for text in listed], weighting=ways[pooling]())
+        if pooling is None and self.sentence is not None:
+            own = self.sentence.pooling
+            return self.sentence.finish(self.weighted(self.sentence.texts(listed), own if isinstance(own, Weighting) else Mean()))
+        if pooling == "sif":
+            rows = self.weighted(listed, SIF())
+            return self._component(rows).apply(rows) if listed else rows
+        if pooling not in (None, "mean"):
+            raise PlumeError(f"Word vectors have no pooling '{pooling}': choose mean or sif.")
+        return self.weighted(listed, Mean())
+
+    def weighted(self, texts: Sequence[str], weighting: Weighting) -> NDArray[np.float32]:
+        """[N, D] the weighted mean of each text's words."""
+        return self.vectors.sentence_vectors([self.words(text) for text in texts], weighting=weighting)
+
+    def _component(self, rows: NDArray[np.float32]) -> WithoutComponent:
+        kept = () if self.sentence is None else self.sentence.transforms[:1]
+        return next((one for one in kept if isinstance(one, WithoutComponent)), None) or WithoutComponent().fit(rows)
 
     def most_similar(self, positive: str | Sequence[str], negative: str | Sequence[str] = (), *, top: int = 10) -> list[Neighbour]:
         """The nearest words by cosine, to one word or to several with others taken away."""

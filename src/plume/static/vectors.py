@@ -155,8 +155,7 @@ class WordVectors:
         if self.ngrams is not None and (rows < 0).any():
             rows, table = self._with_unseen(sentences, rows)
         sizes = np.array([len(sentence) for sentence in sentences], np.int64)
-        means = _weighted_means(table, rows, weights[np.minimum(rows, len(self))], sizes)
-        return weighting.finish(means).astype(np.float32)
+        return _weighted_means(table, rows, weights[np.minimum(rows, len(self))], sizes).astype(np.float32)
 
     def _with_unseen(self, sentences: Sequence[Sequence[str]], rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Rows behind the vocabulary's for the words that only their n-grams know."""

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from plume.core.errors import PlumeError
 from plume.model.checkpoint import load_model, load_weights, state_of
+from plume.model.networks.model import Model
+from plume.model.recipe import Recipe
 from plume.static.model import WordModel, is_word_model
 from plume.text.tokenizer import Tokenizer
 from plume.tuning.adapting.adaptation import Adaptation
@@ -40,12 +42,17 @@ def as_tuned(source: Body, tokenizer: Tokenizer, *, adaptation: Adaptation, from
             source.forget(seed)
         return source
     source = network(source, "Only a network or word vectors can be tuned.")
-    recipe = with_dropout(source.recipe, adaptation)
+    body = rebuilt(source, with_dropout(source.recipe, adaptation), tokenizer, weights=not from_scratch)
+    if from_scratch:
+        body.initialise(seed)
+    return body
+
+
+def rebuilt(source: Model, recipe: Recipe, tokenizer: Tokenizer, *, weights: bool = True) -> Model:
+    """The model with a recipe that differs in nothing but what has no weights, such as dropout; with its `weights`, or with none set."""
     body = recipe.assembly.build(recipe, vocabulary=source.vocabulary)
     body.spell(tokenizer.tokens())
     body.languages = source.languages
-    if from_scratch:
-        body.initialise(seed)
-    else:
+    if weights:
         load_weights(body, state_of(source), Path("the model below"))
     return body

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plume.core.embedder import Embedder
+from plume.core.errors import PlumeError
 from plume.model.use.language_model import LanguageModel
 from plume.static.model import WordModel, is_word_model
 from plume.tuning.declared import is_tuned
@@ -17,12 +18,17 @@ if TYPE_CHECKING:
     _EMBEDDERS: list[type[Embedder]] = [LanguageModel, WordModel, TunedModel]  # mypy holds each to the protocol
 
 
-def load(folder: str | Path, *, device: str = "cpu") -> Loaded:
+def load(folder: str | Path, *, device: str = "cpu", runtime: str = "torch") -> Loaded:
     """A model directory: a `LanguageModel` (embed, fill, generate, score, hidden), a `WordModel` (embed, most_similar, analogy, similarity), or
-    a `TunedModel` (predict, evaluate)."""
-    if is_tuned(Path(folder)):
+    a `TunedModel` (predict, evaluate). `runtime` is what a language model embeds with: torch, onnx, onnx-int8."""
+    tuned, words = is_tuned(Path(folder)), is_word_model(Path(folder))
+    if runtime != "torch" and (tuned or words):
+        raise PlumeError(
+            f"{folder} holds {'a fine-tuned model' if tuned else 'word vectors'}: --runtime is for language models that embed."
+        )
+    if tuned:
         return load_tuned(folder, device=device)
-    return WordModel.load(folder) if is_word_model(Path(folder)) else LanguageModel.load(folder, device=device)
+    return WordModel.load(folder) if words else LanguageModel.load(folder, device=device, runtime=runtime)
 
 
 def load_tuned(folder: str | Path, *, device: str = "cpu") -> TunedModel:

@@ -84,12 +84,7 @@ def start_from_options(
     if str(model) == TFIDF and not model.exists():
         _refuse_steps({"mode": mode, "pooling": pooling, "adapt": adapt, "set": overrides} | options)
         return start_linear(data, out, columns=columns, **{name: options[name] for name in _LINEAR if options.get(name) is not None})
-    if (precision := options.get("precision")) is not None:
-        if precision not in list(Precision):
-            raise PlumeError(f"There is no precision '{precision}': choose {', '.join(Precision)}.")
-        options["precision"] = Precision(precision)
-    if options.get("save_every") is not None:
-        options["save_every"] = Budget.parse(options["save_every"])
+    options = parsed(options)
     wishes = Wishes(**{field.name: options.pop(field.name) for field in fields(Wishes) if field.name in options})
     return start(
         model, data, out, adapt=adapted, wishes=wishes, columns=columns, overrides=overrides, one_token=one_token, quiet=quiet,
@@ -103,6 +98,18 @@ def _refuse_steps(options: dict[str, Any]) -> None:
         if name not in _LINEAR and value is not None and value != () and value != []:
             option = name.replace("_", "-")
             raise PlumeError(f"--{option} is for models that learn step by step; {TITLE} is solved at once: leave it out.")
+
+
+def parsed(options: dict[str, Any]) -> dict[str, Any]:
+    """With the precision and the time between checkpoints, which users write as words, as what they are."""
+    precision, save_every = options.get("precision"), options.get("save_every")
+    if precision is not None and precision not in list(Precision):
+        raise PlumeError(f"There is no precision '{precision}': choose {', '.join(Precision)}.")
+    made = {
+        "precision": None if precision is None else Precision(precision),
+        "save_every": None if save_every is None else Budget.parse(save_every),
+    }
+    return options | {name: value for name, value in made.items() if value is not None}
 
 
 def check_numbers(options: dict[str, Any]) -> None:

@@ -32,6 +32,7 @@ from plume.tuning.rows.questions import Floats, Questions, in_reading_order, inf
 from plume.tuning.rows.rows import Coder
 from plume.tuning.rows.spoken import with_language
 from plume.tuning.task import Prediction, Task
+from plume.vectors.sentence import SentenceVectors
 
 _AT_ONCE = 4096  # examples
 
@@ -50,8 +51,8 @@ class Measured:
 class TunedModel:
     """A model with its tasks: predicts, is measured, saved and loaded. A task answers through it (`plume.tuning.task.Answering`)."""
 
-    def __init__(self, model: TaskModel, tokenizer: Tokenizer, declared: Declared) -> None:
-        self.model, self.tokenizer, self.declared = model.eval(), tokenizer, declared
+    def __init__(self, model: TaskModel, tokenizer: Tokenizer, declared: Declared, sentence: SentenceVectors | None = None) -> None:
+        self.model, self.tokenizer, self.declared, self.sentence = model.eval(), tokenizer, declared, sentence
         self.device = next(model.parameters()).device
 
     @property
@@ -64,12 +65,12 @@ class TunedModel:
         """The model below, to embed, fill or generate with."""
         if not isinstance(self.model.body, Model):
             raise PlumeError("Below are word vectors: load their own directory.")
-        return LanguageModel(self.model.body, self.tokenizer)
+        return LanguageModel(self.model.body, self.tokenizer, self.sentence)
 
     @property
     def width(self) -> int:
         """Of what `embed` gives."""
-        return self.model.body.width
+        return self.body.width if isinstance(self.model.body, Model) else self.model.body.width
 
     def embed(self, texts: str | Sequence[str], *, pooling: Pooling | str | None = None, **options: Any) -> NDArray[np.float32]:
         """As the model below does, which the task has changed if it learned."""
@@ -174,6 +175,8 @@ class TunedModel:
         make_folder(folder)
         save_declaration(folder, self.declared, self.model.body, self.tokenizer)
         save_weights(folder / WEIGHTS, state_of(self.model))
+        if self.sentence is not None:
+            self.sentence.save(folder)
 
     @classmethod
     def load(cls, folder: str | Path, *, device: str = "cpu") -> TunedModel:
@@ -185,7 +188,7 @@ class TunedModel:
         model = assemble(body, declared)
         load_weights(model, state, folder / WEIGHTS)
         declared = replace(declared, adaptation=declared.adaptation.loaded(model.body))
-        return cls(model.to(device), tokenizer, declared)
+        return cls(model.to(device), tokenizer, declared, SentenceVectors.read(folder))
 
 
 def assemble(body: Body, declared: Declared, *, from_scratch: bool = False) -> TaskModel:

@@ -46,6 +46,16 @@ def language_model(miniature: Any, built: Any, tokenizer_for: Any) -> Any:
 # Vectors
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_last_layer_is_the_same_by_both_its_numbers(language_model: Any, family: str) -> None:
+    """By -1 it is all that is kept."""
+    model = language_model(family)
+    language = "en" if model.recipe.languages else None
+    by_number = model.embed(TEXTS, layer=model.recipe.network.depth, language=language)
+    np.testing.assert_array_equal(model.embed(TEXTS, layer=-1, language=language), by_number)
+    np.testing.assert_array_equal(model.embed(TEXTS, language=language), by_number)
+
+
 @pytest.mark.parametrize("pooling", ["mean", "first", "last", "max"])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_vector_does_not_depend_on_the_other_texts(language_model: Any, family: str, pooling: str) -> None:

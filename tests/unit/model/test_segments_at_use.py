@@ -15,6 +15,7 @@ from plume.core.errors import PlumeError
 from plume.model.use.filling import Blank, _different
 from plume.model.use.generate import Written
 from plume.model.use.language_model import LanguageModel
+from plume.model.use.text_batches import TextBatches
 from plume.readers.example import Example
 from plume.recipes import _catalog as catalog
 from plume.tuning.kinds.labelling import lay_out_texts
@@ -31,7 +32,7 @@ def test_use_and_tuning_read_a_text_alike(family: str, language_model: Any) -> N
     model = language_model(family)
     coder = coder_for(model.model, model.tokenizer, length=32)
     rows, _ = lay_out_texts([Example(texts=(TEXT,))], coder)
-    (framed,), _ = model._wrapped([TEXT], [None])
+    (framed,) = TextBatches(model.abilities, [TEXT], [None]).framed
     if coder.single == model.tokenizer.format.single:
         assert framed.tokens == rows.tokens.tolist()
     segment = [0] * len(framed.tokens) if framed.segment is None else framed.segment

@@ -9,6 +9,7 @@ from plume.core.errors import PlumeError
 from plume.static.ngrams import ngram_ids
 from plume.static.sif import SIF, Mean
 from plume.static.vectors import CharacterNGrams, WordVectors
+from plume.vectors.transforms.without_component import WithoutComponent
 
 ROYAL = WordVectors(
     words=("man", "woman", "king", "queen", "apple", "none"),
@@ -125,7 +126,8 @@ def sif_oracle(vectors: WordVectors, sentences: list[list[str]], smoothing: floa
 def test_sif_is_the_papers_algorithm() -> None:
     vectors = random_vectors()
     sentences = [[f"w{(7 * n + k * k) % 500}" for k in range(1 + n % 9)] for n in range(40)]
-    np.testing.assert_allclose(vectors.sentence_vectors(sentences, weighting=SIF()), sif_oracle(vectors, sentences, 1e-3), atol=1e-5)
+    rows = vectors.sentence_vectors(sentences, weighting=SIF())
+    np.testing.assert_allclose(WithoutComponent().fit(rows).apply(rows), sif_oracle(vectors, sentences, 1e-3), atol=1e-5)
     weights = SIF(smoothing=0.1).weights(np.array([3, 1]), 2)
     assert weights.tolist() == pytest.approx([0.1 / 0.85, 0.1 / 0.35, 1])  # a word never seen weighs one
 
@@ -133,19 +135,19 @@ def test_sif_is_the_papers_algorithm() -> None:
 def test_sif_gives_a_word_never_seen_the_weight_of_count_zero() -> None:
     ngrams = CharacterNGrams(matrix=np.full((7, 2), 5, np.float32), shortest=3, longest=3)
     vectors = WordVectors(words=("wort", "tat"), counts=np.array([3, 1]), matrix=np.ones((2, 2), np.float32), ngrams=ngrams)
-    kept = SIF(smoothing=0.1, component=np.zeros(2))
-    np.testing.assert_allclose(vectors.sentence_vectors([["tat", "unheard"]], weighting=kept), [[(0.1 / 0.35 + 5) / 2] * 2], rtol=1e-6)
+    np.testing.assert_allclose(
+        vectors.sentence_vectors([["tat", "unheard"]], weighting=SIF(smoothing=0.1)), [[(0.1 / 0.35 + 5) / 2] * 2], rtol=1e-6
+    )
 
 
 def test_a_kept_component_makes_a_sentence_independent_of_its_company() -> None:
     vectors = random_vectors()
     sample = [[f"w{(7 * n + k * k) % 500}" for k in range(1 + n % 9)] for n in range(40)]
-    sif = SIF().fitted(vectors, sample)
-    together = vectors.sentence_vectors(sample, weighting=sif)
-    alone = vectors.sentence_vectors(sample[3:4], weighting=sif)
+    rows = vectors.sentence_vectors(sample, weighting=SIF())
+    fitted = WithoutComponent().fit(rows)
+    together, alone = fitted.apply(rows), fitted.apply(vectors.sentence_vectors(sample[3:4], weighting=SIF()))
     np.testing.assert_allclose(together[3:4], alone, atol=1e-6)
-    np.testing.assert_allclose(together, vectors.sentence_vectors(sample, weighting=SIF()), atol=1e-5)
-    assert np.abs(together @ sif.component).max() < 1e-5
+    assert np.abs(together @ fitted.arrays["component"]).max() < 1e-5
 
 
 def test_sif_says_what_it_needs() -> None:
@@ -153,7 +155,7 @@ def test_sif_says_what_it_needs() -> None:
     with pytest.raises(PlumeError, match="came without counts"):
         bare.sentence_vectors([["man"], ["king"]], weighting=SIF())
     with pytest.raises(PlumeError, match="at least two"):
-        ROYAL.sentence_vectors([["man"]], weighting=SIF())
+        WithoutComponent().fit(ROYAL.sentence_vectors([["man"]], weighting=SIF()))
 
 
 def test_what_does_not_go_together_is_refused() -> None:

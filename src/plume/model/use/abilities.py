@@ -15,7 +15,7 @@ from plume.model.networks.model import Model
 from plume.model.use.rows import Ids, rows
 from plume.noise.appended import AppendedSpans
 from plume.noise.decoder_target import WholeText
-from plume.noise.target import InPlace, NextToken
+from plume.noise.target import InPlace, NextOfSecondText, NextToken
 from plume.objectives._objective import Answers
 from plume.text.tokenizer import Tokenizer
 
@@ -77,6 +77,10 @@ class Abilities:
         """UniLM's: one text is read as a whole, masks of a second are filled from it and from the left."""
         return self._first(lambda kind: isinstance(kind.noise.target, InPlace) and kind.noise.order is Order.PREFIX)
 
+    def after_text(self) -> BatchKind | None:
+        """SimBERT's: one text is read as a whole, a second is written after it, token by token."""
+        return self._first(lambda kind: isinstance(kind.noise.target, NextOfSecondText))
+
     def spans(self) -> BatchKind | None:
         """GLM's: blanks are written out behind the text."""
         return self._first(lambda kind: isinstance(kind.noise.target, AppendedSpans))
@@ -96,7 +100,7 @@ class Abilities:
         if any((self.masked(), self.permuted(), self.spans(), rewrites)):
             found.append("fill")
         by_queries = self.permuted() is not None and self.model.recipe.assembly.writes
-        if any((self.causal(), self.left_to_right_masks(), self.spans(), decoder, by_queries)):
+        if any((self.causal(), self.left_to_right_masks(), self.after_text(), self.spans(), decoder, by_queries)):
             found.append("generate")
         if any((self.causal(), self.spans(), self.masked(), self.permuted(), self.decoder())):
             found.append("score")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -12,8 +12,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from plume.core.batch import Batch, Order
-from plume.core.batching import by_length
+from plume.core.batch import Batch, Encoded
+from plume.core.batching import ROWS
 from plume.core.errors import PlumeError
 from plume.model.checkpoint import load_model, save_model
 from plume.model.networks.model import Model
@@ -21,11 +21,14 @@ from plume.model.recipe import Recipe
 from plume.model.use.abilities import Abilities, Said
 from plume.model.use.filling import Blank, fill
 from plume.model.use.generate import Sampling
-from plume.model.use.rows import padded
+from plume.model.use.runtimes import runtime as make_runtime
 from plume.model.use.scoring import Score, score
+from plume.model.use.side_by_side import side_by_side
+from plume.model.use.text_batches import TextBatches
 from plume.model.use.writing import begin, continuations, streamed
 from plume.nn.pooling import Pooling, pooling_of
 from plume.text.tokenizer import Tokenizer
+from plume.vectors.sentence import SentenceVectors
 
 Prompt = TypeVar("Prompt", str, list[str])  # one text in, one out; several in, several out
 Value = TypeVar("Value", str, int, str | None, Said)
@@ -40,33 +43,28 @@ class Hidden:
     attention: list[NDArray[np.float32]]  # [H, T, T] a block, if asked for
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Framed:
-    """One text as it is read."""
-
-    tokens: list[int]
-    segment: list[int] | None  # of each token; None: all 0
-
-
 class LanguageModel:
     """A model with its tokenizer. Nothing here changes it: several threads may use one."""
 
-    def __init__(self, model: Model, tokenizer: Tokenizer) -> None:
-        self.model, self.tokenizer = model.eval(), tokenizer
+    def __init__(self, model: Model, tokenizer: Tokenizer, sentence: SentenceVectors | None = None, *, runtime: str = "torch") -> None:
+        self.model, self.tokenizer, self.sentence = model.eval(), tokenizer, sentence
+        self.runtime = make_runtime(runtime, model)
         self.device = next(model.parameters()).device
 
     def __repr__(self) -> str:
         return f"LanguageModel({self.recipe.name}/{self.recipe.size}, {sum(one.numel() for one in self.model.parameters()):,} parameters)"
 
     @classmethod
-    def load(cls, folder: str | Path, *, device: str = "cpu") -> LanguageModel:
-        """From a model directory."""
+    def load(cls, folder: str | Path, *, device: str = "cpu", runtime: str = "torch") -> LanguageModel:
+        """From a model directory. `runtime` is what embeds with it: torch, onnx, onnx-int8."""
         model, tokenizer = load_model(Path(folder))
-        return cls(model.to(device), tokenizer)
+        return cls(model.to(device), tokenizer, SentenceVectors.read(Path(folder)), runtime=runtime)
 
     def save(self, folder: str | Path) -> None:
         """As a model directory."""
         save_model(Path(folder), self.model, self.tokenizer)
+        if self.sentence is not None:
+            self.sentence.save(Path(folder))
 
     @property
     def recipe(self) -> Recipe:
@@ -76,7 +74,16 @@ class LanguageModel:
     @property
     def width(self) -> int:
         """Of what `embed` gives."""
-        return self.model.width
+        if self.sentence is None:
+            return self.model.width
+        pooling = self.sentence.pooling
+        return self.sentence.width(self.model.width if not isinstance(pooling, Pooling) else pooling.build(self._widths()).width)
+
+    def _widths(self) -> list[int]:
+        """Of each layer, the embedding first."""
+        tokens = torch.zeros((1, 1), dtype=torch.long, device=self.device)
+        with torch.inference_mode():
+            return [layer.shape[-1] for layer in self.model.encode(Batch(tokens=tokens), keep_layers=True).layers]
 
     @property
     def abilities(self) -> Abilities:
@@ -89,29 +96,61 @@ class LanguageModel:
         texts: str | Sequence[str],
         *,
         pooling: Pooling | str | None = None,
-        layer: int = -1,
-        batch: int = 32,
+        layer: int | None = None,
+        batch: int = ROWS,
         language: Said | Sequence[Said] = None,
     ) -> NDArray[np.float32]:
-        """[N, D] one vector a text, from the given layer (-1 the last, 0 the embeddings); pooled as the family is meant to be, if not said.
+        """[N, D] one vector a text, as its sentence.json says, or else pooled as the family is meant to be.
 
-        `pooling` is a word (mean, first, last, max, weighted), or a `Pooling`, which names its layers itself: `Pooling(layers=(0, -1))`.
+        `pooling` or `layer` asks for raw vectors instead: of that layer (-1 the last, 0 the embeddings). `pooling` is a word (mean, first, last,
+        max, weighted), or a `Pooling`, which names its layers itself: `Pooling(layers=(0, -1))`.
         `language` is for families with a vector for each (XLM): of all texts, or a list with one a text; None: found for each.
         """
-        texts = _texts(texts)
+        raw = pooling is not None or layer is not None
+        layer = -1 if layer is None else layer
         depth = self.recipe.network.depth
         if not -depth - 1 <= layer <= depth:
             raise PlumeError(f"There is no layer {layer}: this model has layers 0 (embeddings) to {depth}.")
-        asked = None if pooling is None else pooling_of(pooling, layer=layer)
-        found: dict[int, NDArray[np.float32]] = {}
-        for rows, made in self._batches(*self._wrapped(texts, _each(language, texts, "languages")), size=batch):
-            encoded = self.model.encode(made, keep_layers=True)
-            if asked is None:
-                pooled = self.model.pool(encoded, layer, self._lengths(made))
-            else:
-                pooled = asked.build([one.shape[-1] for one in encoded.layers])(encoded.layers, made.length)
-            found |= dict(zip(rows.tolist(), pooled.float().cpu().numpy(), strict=True))
-        return np.stack([found[row] for row in range(len(texts))]) if texts else np.zeros((0, self.model.width), np.float32)
+        sentence = None if raw else self.sentence
+        if sentence is not None:
+            pooling = sentence.pooling if isinstance(sentence.pooling, Pooling) else None
+        pooled = self._pooled(
+            _texts(texts) if sentence is None else sentence.texts(_texts(texts)),
+            None if pooling is None else pooling_of(pooling, layer=layer),
+            layer=layer,
+            batch=batch,
+            language=language,
+            longest=None if sentence is None else sentence.longest,
+        )
+        return pooled if sentence is None else sentence.finish(pooled)
+
+    def _pooled(
+        self,
+        texts: list[str],
+        asked: Pooling | None,
+        *,
+        layer: int,
+        batch: int,
+        language: Said | Sequence[Said],
+        longest: int | None,
+    ) -> NDArray[np.float32]:
+        """[N, D] as asked, or as the family does."""
+        pool = asked or _AsTheFamily(self.model, layer)
+        found: NDArray[np.float32] | None = None
+        read = TextBatches(self.abilities, texts, _each(language, texts, "languages"), longest=longest)
+
+        @torch.inference_mode()
+        def work(given: tuple[NDArray[np.int64], Batch]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+            rows, made = given
+            layers = self.runtime.layers(made, last_only=pool.last_only)
+            return rows, pool.build([one.shape[-1] for one in layers])(layers, made.length).float().cpu().numpy()
+
+        for rows, pooled in side_by_side(work, read.batches(rows=batch), device=self.device):
+            found = np.empty((len(texts), pooled.shape[1]), np.float32) if found is None else found
+            found[rows] = pooled
+        if found is not None:
+            return found
+        return np.zeros((0, self.model.width if asked is None else asked.build(self._widths()).width), np.float32)
 
     @torch.inference_mode()
     def hidden(
@@ -119,25 +158,21 @@ class LanguageModel:
     ) -> list[Hidden]:
         """All layers of each text, and the attention of every head if asked."""
         texts = _texts(texts)
-        framed, unseen = self._wrapped(texts, _each(language, texts, "languages"))
+        read = TextBatches(self.abilities, texts, _each(language, texts, "languages"))
         found: dict[int, Hidden] = {}
-        for rows, made in self._batches(framed, unseen, size=batch):
+        for rows, made in read.batches(rows=batch):
             encoded = self.model.encode(made, keep_layers=True, record_attention=attention)
             layers = [layer.float().cpu().numpy() for layer in encoded.layers]
             maps = [probability.float().cpu().numpy() for probability in encoded.attention]
             for place, row in enumerate(rows.tolist()):
-                ids = framed[row].tokens
+                ids = read.framed[row].tokens
                 own = slice(len(ids))
                 found[row] = Hidden(
-                    tokens=[self._spelled(number, unseen) for number in ids],
+                    tokens=[read.spelled(number) for number in ids],
                     layers=[layer[place, own] for layer in layers],
                     attention=[one[place][:, own, own] for one in maps],
                 )
         return [found[row] for row in range(len(texts))]
-
-    def _spelled(self, number: int, unseen: list[str]) -> str:
-        known = self.model.vocabulary
-        return self.tokenizer.token(number) if number < known else unseen[number - known]
 
     @torch.inference_mode()
     def fill(self, text: str, *, top: int = 5, language: Said = None) -> list[list[Blank]]:
@@ -235,61 +270,25 @@ class LanguageModel:
         read = None if source is None else [one for one in _each(source, texts, "sources") if one is not None]
         return score(self.abilities, texts, source=read, memory=memory, batch=batch, language=_each(language, texts, "languages"))
 
-    def _wrapped(self, texts: Sequence[str], said: Sequence[Said]) -> tuple[list[_Framed], list[str]]:
-        """Framed and, where a text is longer than the model reads, cut at the end of what it can read; and the words with ids of their own."""
-        specials = sum(piece != "A" for piece in self.tokenizer.format.single)
-        longest = self.recipe.positions.longest
-        room = None if longest is None else longest - specials
-        rows, unseen = self._ids(texts)
-        can = self.abilities
-        framed = []
-        for number, (text, ids, language) in enumerate(zip(texts, rows, said, strict=True), 1):
-            tokens = can.frame(ids[:room]) or [self.tokenizer.separator]  # a decoder frames an empty text as nothing
-            spoken = can.language(text, ids, language, place=f"text {number}" if len(texts) > 1 else "")
-            framed.append(_Framed(tokens=tokens, segment=can.segments(tokens, spoken)))
-        return framed, unseen
 
-    def _ids(self, texts: Sequence[str]) -> tuple[list[list[int]], list[str]]:
-        """Where the model reads the characters of words, those that the vocabulary lacks get ids behind it."""
-        if not self.model.spells:
-            return self.tokenizer.encode(list(texts)), []
-        unseen: dict[str, int] = {}
-        rows = []
-        for text, pieces in zip(texts, self.tokenizer.encode_pieces(list(texts)), strict=True):
-            words = [text[start:end] for start, end in zip(pieces.start.tolist(), pieces.end.tolist(), strict=True)]
-            rows.append(
-                [
-                    unseen.setdefault(word, self.model.vocabulary + len(unseen)) if number == self.tokenizer.unknown else number
-                    for word, number in zip(words, pieces.ids.tolist(), strict=True)
-                ]
-            )
-        return rows, list(unseen)
+@dataclass(frozen=True)
+class _AsTheFamily:
+    """The family's own pooling, with the face of a `Pooling`."""
 
-    def _batches(self, framed: Sequence[_Framed], unseen: list[str], *, size: int) -> Iterator[tuple[NDArray[np.int64], Batch]]:
-        """Texts of like length together, so that little is padded; rows say which texts they are."""
-        spelling = self.model.spelling(unseen)
-        for rows in by_length([len(row.tokens) for row in framed], rows=size, tokens=None):
-            yield rows, replace(self._batch([framed[row] for row in rows]), unseen=spelling)
+    model: Model
+    layer: int
 
-    def _batch(self, framed: Sequence[_Framed]) -> Batch:
-        """Read as the model was trained to: both ways wherever it can, else left to right or right to left."""
-        can = self.abilities
-        segments = [row.segment for row in framed if row.segment is not None]
-        batch = replace(
-            can.rows([row.tokens for row in framed]),
-            order=can.reading_order,
-            segment=padded(segments, 0, self.device) if segments else None,
-        )
-        tokens = batch.tokens
-        if batch.order is not Order.REVERSED:
-            return batch
-        rank = torch.arange(tokens.shape[1], 0, -1, device=tokens.device).expand_as(tokens)
-        return replace(batch, order=Order.RANKED, rank=rank)
+    @property
+    def last_only(self) -> bool:
+        return self.layer == -1
 
-    @staticmethod
-    def _lengths(batch: Batch) -> Tensor:
-        rows, time = batch.tokens.shape
-        return torch.full((rows,), time, device=batch.tokens.device) if batch.length is None else batch.length
+    def build(self, widths: Sequence[int]) -> Callable[[Sequence[Tensor], Tensor | None], Tensor]:
+        return self
+
+    def __call__(self, layers: Sequence[Tensor], length: Tensor | None) -> Tensor:
+        rows, time = layers[-1].shape[:2]
+        lengths = torch.full((rows,), time, device=layers[-1].device) if length is None else length
+        return self.model.pool(Encoded(last=layers[-1], layers=tuple(layers)), self.layer, lengths)
 
 
 def _texts(texts: str | Sequence[str]) -> list[str]:

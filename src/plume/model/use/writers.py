@@ -207,6 +207,24 @@ class MaskWriter(PromptWriter):
         return self.head.next_scores(encoded)
 
 
+class AfterTextWriter(PromptWriter):
+    """SimBERT: sources of one length are read as a whole; a second text is written after them, each token predicted from the one before."""
+
+    def __init__(self, model: Model, head: HeadModule, source: Batch, prompt: Batch, *, segment: int) -> None:
+        """`segment` is that of what is written."""
+        assert source.length is None, "what sees both sides cannot be padded once it is cached"
+        super().__init__(model, head, prompt)
+        self.source, self.segment = source, segment
+
+    def first(self) -> Tensor:
+        read = self.model.encode(self.source, cache=self.cache)
+        return super().first() if self.place else self.head.next_scores(read)
+
+    def _scores(self, tokens: Tensor) -> Tensor:
+        segment = torch.full_like(tokens, self.segment)
+        return self.head.next_scores(self.model.encode(Batch(tokens=tokens, order=Order.CAUSAL, segment=segment), cache=self.cache))
+
+
 class QueryWriter(PromptWriter):
     """XLNet: the query stream stands at the next place and looks at what is written, which is read left to right."""
 

@@ -15,7 +15,7 @@ from plume.model.kinds import BatchKind
 from plume.model.use.abilities import Abilities, Said
 from plume.model.use.generate import Sampling, Wanted, write
 from plume.model.use.streaming import pieces
-from plume.model.use.writers import CausalWriter, DecoderWriter, MaskWriter, QueryWriter, SpanWriter, Writer
+from plume.model.use.writers import AfterTextWriter, CausalWriter, DecoderWriter, MaskWriter, QueryWriter, SpanWriter, Writer
 from plume.noise.decoder_target import Continuation, TheSpan
 from plume.noise.sentinels import SpansAfterSentinels
 from plume.text.control import require_control_id
@@ -65,8 +65,10 @@ def answering(can: Abilities, source: str, begun: list[int], *, room: int) -> Be
         return Begun(
             writer=_decoder, spread=DecoderWriter.spread, source=frame, prompt=prompt, text=begun, room=_fitting(can, len(prompt) - 1, room)
         )  # fmt: skip
+    used = len(frame) + len(begun)
+    if can.after_text():
+        return Begun(writer=_after_text, source=frame, prompt=begun, text=begun, room=_fitting(can, used, room))
     if can.masks_after_text():
-        used = len(frame) + len(begun)
         return Begun(writer=_answer_at_masks, source=frame, prompt=begun, text=begun, room=_fitting(can, used, room))
     raise PlumeError(f"{can.name} has no decoder: a source is only for models that write after reading one. {can.words()}")
 
@@ -202,6 +204,14 @@ def _answer_at_masks(can: Abilities, texts: Sequence[Begun]) -> Writer:
     read = _sources(can, texts)
     read = replace(read, segment=torch.full_like(read.tokens, first))
     return MaskWriter(can.model, _head(can, kind), can.rows([one.prompt for one in texts]), can.mask, segment=second, source=read)
+
+
+def _after_text(can: Abilities, texts: Sequence[Begun]) -> Writer:
+    kind = can.after_text()
+    first, second = (kind.noise.segments if kind is not None else None) or (0, 1)
+    read = _sources(can, texts)
+    read = replace(read, segment=torch.full_like(read.tokens, first))
+    return AfterTextWriter(can.model, _head(can, kind), read, can.rows([one.prompt for one in texts]), segment=second)
 
 
 def _query(can: Abilities, texts: Sequence[Begun]) -> Writer:

@@ -118,6 +118,7 @@ class LinearModel(TunedModel):
 
     def __init__(self, heads: Mapping[str, LinearHead], tokenizer: Tokenizer, declared: Declared, recipe: TermRecipe) -> None:
         self.heads, self.tokenizer, self.declared, self.recipe = dict(heads), tokenizer, declared, recipe
+        self.sentence = None
 
     @property
     def body(self) -> LanguageModel:

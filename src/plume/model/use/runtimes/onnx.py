@@ -1,0 +1,7 @@
+"""ONNX Runtime in float32."""
+
+from __future__ import annotations
+
+from plume.model.use.runtimes._onnx_files import OnnxRuntime
+
+RUNTIME = OnnxRuntime

@@ -1,0 +1,1 @@
+"""One file for each transform of sentence vectors; the folder is the registry."""
