@@ -10,6 +10,7 @@ A document is a string id with passages 0, 1, 2 …, which share its metadata. N
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -44,6 +45,9 @@ class Matches(NamedTuple):
 
 class Backend(Protocol):
     """Opened by its own `create` or `open`, with the `IndexSettings` of the index; vectors come already normalised if the metric is cosine."""
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Within it one committed state is read, whoever writes meanwhile; where a server has no such thing, it does nothing."""
 
     @property
     def columns(self) -> Mapping[str, MetadataType]:
@@ -81,6 +85,9 @@ class Backend(Protocol):
 
     def check(self) -> list[str]:
         """What is wrong, a sentence each; empty: texts, words, vectors and metadata agree."""
+
+    def prepare(self) -> str | None:
+        """Called after additions were committed: build what makes searching fast, if it is worth it. What to tell the user, if anything."""
 
     def compact(self) -> None:
         """Drop what was removed for good, and build what searches anew."""

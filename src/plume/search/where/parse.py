@@ -24,11 +24,12 @@ from plume.search.where.tree import (
 
 _TOKEN = re.compile(
     r"""\s*(?:(?P<string>'(?:[^']|'')*')|(?P<number>[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)(?![\w.])|(?P<quoted>"(?:[^"]|"")+")"""
-    r"""|(?P<word>[^\W\d]\w*)|(?P<sign><=|>=|!=|<>|==|[=<>(),]))"""
+    r"""|(?P<word>[^\W\d][\w.]*)|(?P<sign><=|>=|!=|<>|==|[=<>(),]))"""
 )
 _WORDS = {"and", "or", "not", "in", "like", "is", "null", "true", "false", "has", "between"}
 _SIGNS = {"==": "=", "<>": "!="}
 _DEEPEST = 50  # brackets and NOTs within each other
+_MOST, _MOST_VALUES = 500, 30_000  # conditions side by side, values of IN: what databases take
 _EXAMPLE = "write, for example, lang = 'en' AND year > 2020"
 _FITTING = {
     MetadataType.INT: (int, float),
@@ -108,12 +109,14 @@ class _Parser:
         parts = [self._both()]
         while self._take("or"):
             parts.append(self._both())
+        self._bounded(len(parts), _MOST)
         return parts[0] if len(parts) == 1 else AnyOf(conditions=tuple(parts))
 
     def _both(self) -> Condition:
         parts = [self._negated()]
         while self._take("and"):
             parts.append(self._negated())
+        self._bounded(len(parts), _MOST)
         return parts[0] if len(parts) == 1 else AllOf(conditions=tuple(parts))
 
     def _negated(self) -> Condition:
@@ -129,6 +132,10 @@ class _Parser:
             made = self._simple()
         self._depth -= 1
         return made
+
+    def _bounded(self, count: int, most: int) -> None:
+        if count > most:
+            self._fail(f"{count:,} of these are more than the {most:,} that a filter may have")
 
     def _simple(self) -> Condition:
         name = self._need("name", "the name of a field")
@@ -169,6 +176,7 @@ class _Parser:
         values = [self._value(kind)]
         while self._take(","):
             values.append(self._value(kind))
+        self._bounded(len(values), _MOST_VALUES)
         self._need(")", "',' or ')'")
         return tuple(values)
 

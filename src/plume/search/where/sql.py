@@ -23,8 +23,8 @@ def to_sqlite(condition: Condition, name: Callable[[str], str]) -> Compiled:
         case Has(column=column, value=value):
             return f"CASE WHEN {name(column)} IS NOT NULL THEN ? IN (SELECT value FROM json_each({name(column)})) END", [value]
         case Negated(condition=inner):
-            text, values = to_sqlite(inner, name)
-            return f"NOT ({text})", values
+            text, bound = to_sqlite(inner, name)
+            return f"NOT ({text})", bound
         case AllOf(conditions=parts):
             return _joined(" AND ", parts, name)
         case AnyOf(conditions=parts):
