@@ -14,9 +14,22 @@ from plume.core.errors import PlumeError
 from plume.core.own_parts import use_parts
 
 if TYPE_CHECKING:
-    from plume.api import compare, export_hf, import_hf, load, pretrain, recipe, resume, tune
+    from plume.api import Index, compare, export_hf, import_hf, load, pretrain, recipe, resume, tune
 
-__all__ = ["PlumeError", "__version__", "compare", "export_hf", "import_hf", "load", "pretrain", "recipe", "resume", "tune", "use_parts"]
+__all__ = [
+    "Index",
+    "PlumeError",
+    "__version__",
+    "compare",
+    "export_hf",
+    "import_hf",
+    "load",
+    "pretrain",
+    "recipe",
+    "resume",
+    "tune",
+    "use_parts",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -31,6 +31,8 @@ COMMANDS = (
     "embed",
     "neighbours",
     "map",
+    "index",
+    "search",
     "import",
     "export",
 )
@@ -60,7 +62,11 @@ def _options(
 
 
 for _name in COMMANDS:
-    app.command(_name)(with_parts(importlib.import_module(f"plume.cli.{_name}_" if _name == "import" else f"plume.cli.{_name}").run))
+    _module = importlib.import_module(f"plume.cli.{_name}_" if _name == "import" else f"plume.cli.{_name}")
+    if hasattr(_module, "app"):  # a group of commands
+        app.add_typer(_module.app, name=_name)
+    else:
+        app.command(_name)(with_parts(_module.run))
 
 
 def main() -> None:

@@ -28,7 +28,7 @@ NAMES = {
     "ivfadc": "IVF{lists},PQ{codes}np", "ivfadc-refine": "IVF{lists},PQ{codes}np,RFlat",
 }  # fmt: skip
 REFINED = 8  # times as many are found by a coarse type as are wanted, then compared exactly
-_PQ = re.compile(r"(PQ\d+(?:x8)?)(?=,|$)")
+_PQ = re.compile(r"(?<!O)(PQ\d+(?:x8)?)(?=,|$)")
 _TRAINED_ON = 200  # vectors a centroid
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from plume.core.files import clear_disk_errors, locked
 from plume.search.backend import NONE, Matches, StoredPassage, Vectors
-from plume.search.embedded import building, checking, compacting, database
+from plume.search.embedded import ann, building, checking, compacting, database
 from plume.search.embedded.database import Committed, clear_database_errors, parse_state, read_state, write_state
 from plume.search.embedded.finding import find
 from plume.search.embedded.postings import WordsWriter
@@ -49,7 +49,9 @@ class EmbeddedStore:
 
     @classmethod
     def create(cls, folder: Path, settings: IndexSettings) -> Self:
-        """An empty index in a folder that is there."""
+        """An empty index in a folder that is there. A type that faiss does not know is refused before anything is embedded."""
+        if settings.dimension is not None and settings.type != building.AUTO:
+            ann.declared(ann.factory(settings.type, dimension=settings.dimension, rows=building.SMALL), settings.dimension, settings.metric)
         return cls(folder, settings, database.create(folder))
 
     @classmethod
