@@ -29,7 +29,7 @@ NAMES = {
 }  # fmt: skip
 REFINED = 8  # times as many are found by a coarse type as are wanted, then compared exactly
 _PQ = re.compile(r"(?<!O)(PQ\d+(?:x8)?)(?=,|$)")
-_TRAINED_ON = 200  # vectors a centroid
+_TRAINED_ON = 64  # vectors a centroid
 
 
 @cache
@@ -71,7 +71,7 @@ def declared(string: str, dimension: int, metric: Metric) -> Any:
             f"--type {string} is no index that faiss can make for {dimension} dimensions ({why}): give auto, {', '.join(NAMES)}, "
             "or a factory string like HNSW32 or IVF256,PQ48."
         ) from None
-    _quieten(made)
+    _moderate(made)
     return made
 
 
@@ -124,7 +124,7 @@ def load(path: Path, *, mapped: bool = True) -> Any:
         index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC) if mapped else faiss.read_index(str(path))
     except RuntimeError as error:
         raise PlumeError(f"{path} cannot be read ({str(error).strip().splitlines()[-1]}): 'plume index compact' builds it again.") from None
-    _quieten(index)
+    _moderate(index)
     return index
 
 
@@ -216,9 +216,13 @@ def size_in_memory(index: Any) -> int:
     return int(counted.data.size())
 
 
-def _quieten(index: Any) -> None:
-    """faiss warns on standard error of few training vectors; whoever asked for the type on a small collection wants it anyway."""
+def _moderate(index: Any) -> None:
+    """faiss warns on standard error of few training vectors, which whoever asked for the type wants anyway; and it trains the codes of PQ on more
+    vectors, for longer, than changes what is found."""
     inner = _innermost(index)
-    for part in (inner, getattr(inner, "pq", None)):
+    codes = getattr(inner, "pq", None)
+    for part in (inner, codes):
         if part is not None and hasattr(part, "cp"):
             part.cp.min_points_per_centroid = 1
+    if codes is not None:
+        codes.cp.max_points_per_centroid, codes.cp.niter = _TRAINED_ON, 12

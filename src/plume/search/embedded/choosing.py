@@ -66,36 +66,41 @@ def _try(name: str, queries: Vectors, held: Vectors, right: NDArray[np.int64], m
 
 
 def _effort(
-    index: Any, string: str, queries: Vectors, held: Vectors, right: NDArray[np.int64], metric: Metric, recall: float
-) -> tuple[int, float]:
-    """The least that reaches the recall, by doubling; where more does not help, what it reaches."""
+    index: Any, string: str, queries: Vectors, held: Vectors, right: NDArray[np.int64], metric: Metric, recall: float,
+    own: NDArray[np.int64] | None = None,
+) -> tuple[int, float]:  # fmt: skip
+    """The least that reaches the recall, by doubling; where more does not help, what it reaches. `own` are rows that the queries are themselves."""
     reached = 0.0
     for effort in ann.efforts(string):
-        found = _found(index, string, queries, held, metric, effort)
+        found = _found(index, string, queries, held, metric, effort, _TOP if own is None else _TOP + 1)
+        if own is not None:
+            found = _without(found, own)
         reached = float(np.mean([len(np.intersect1d(one, other)) / max(1, len(other)) for one, other in zip(found, right, strict=True)]))
         if reached >= recall:
             break
     return effort, reached
 
 
-def _found(index: Any, string: str, queries: Vectors, held: Vectors, metric: Metric, effort: int) -> NDArray[np.int64]:
+def _without(found: NDArray[np.int64], own: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.stack([row[row != place][:_TOP] if place in row else row[:_TOP] for row, place in zip(found, own, strict=True)])
+
+
+def _found(index: Any, string: str, queries: Vectors, held: Vectors, metric: Metric, effort: int, top: int = _TOP) -> NDArray[np.int64]:
     refined = ann.coarse(string)[1]
-    found = ann.nearest(index, queries, top=_TOP * (ann.REFINED if refined else 1), effort=effort)
+    found = ann.nearest(index, queries, top=top * (ann.REFINED if refined else 1), effort=effort)
     assert found is not None
-    return (ann.compared(found, queries, held, metric) if refined else found)[1][:, :_TOP]
+    return (ann.compared(found, queries, held, metric) if refined else found)[1][:, :top]
 
 
 def measured_effort(index: Any, string: str, vectors: Vectors, settings: IndexSettings) -> int:
-    """On the index itself, for as many queries as take little time to compare with all."""
-    count = int(min(_QUERIES, len(vectors), max(20, 2e10 // vectors.size)))
+    """On the index itself, with some of its own rows, as many as take little time to compare with all; that each finds itself does not count."""
     if len(ann.efforts(string)) == 1:
         return ann.efforts(string)[0]
+    count = int(min(_QUERIES, len(vectors), max(20, 2e10 // vectors.size)))
     places = np.sort(np.random.default_rng(1).choice(len(vectors), count, replace=False))
     queries = np.array(vectors[places])
-    right = ann.flat(queries, np.asarray(vectors), top=_TOP + 1, metric=settings.metric)[1]
-    others = np.stack([row[row != place][:_TOP] for row, place in zip(right, places, strict=True)])  # each finds itself with no effort
-    effort, _ = _effort(index, string, queries, vectors, others, settings.metric, settings.recall * (1 - 1 / _TOP))
-    return effort
+    right = _without(ann.flat(queries, np.asarray(vectors), top=_TOP + 1, metric=settings.metric)[1], places)
+    return _effort(index, string, queries, vectors, right, settings.metric, settings.recall, places)[0]
 
 
 def _timed(work: Any) -> float:
