@@ -27,7 +27,7 @@ NAMES = {
     "flat": FLAT, "hnsw": "HNSW32", "ivf": "IVF{lists},Flat", "lsh": "LSH", "sq": "SQ8", "pq": "PQ{codes}np", "ivf-sq": "IVF{lists},SQ8",
     "ivfadc": "IVF{lists},PQ{codes}np", "ivfadc-refine": "IVF{lists},PQ{codes}np,RFlat",
 }  # fmt: skip
-REFINED = 8  # times as many are found by a coarse type as are wanted, then compared exactly
+REFINED = (8, 32, 128)  # times as many are found by a coarse type as are wanted, then compared exactly
 _PQ = re.compile(r"(?<!O)(PQ\d+(?:x8)?)(?=,|$)")
 _TRAINED_ON = 64  # vectors a centroid
 
@@ -193,6 +193,11 @@ def efforts(string: str) -> list[int]:
     if lists := re.search(r"IVF(\d+)", string):
         return [1 << power for power in range(20) if 1 << power <= int(lists[1])]
     return [16, 32, 64, 128, 256, 512] if "HNSW" in string else [1]
+
+
+def refinements(string: str) -> tuple[int, ...]:
+    """How many times as many to find as are wanted, and to compare exactly: of types that are re-ranked."""
+    return REFINED if coarse(string)[1] else (1,)
 
 
 def compared(found: tuple[Floats, Keys], queries: Vectors, vectors: Vectors, metric: Metric) -> tuple[Floats, Keys]:
