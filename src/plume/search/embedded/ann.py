@@ -6,9 +6,10 @@ the index's own file. PQ is trained without polysemous codes (`np`), which take 
 
 from __future__ import annotations
 
+import enum
 import re
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ NAMES = {
 }  # fmt: skip
 REFINED = (8, 32, 128)  # times as many are found by a coarse type as are wanted, then compared exactly
 _PQ = re.compile(r"(?<!O)(PQ\d+(?:x8)?)(?=,|$)")
+_PRODUCT = 0  # faiss.METRIC_INNER_PRODUCT
 _TRAINED_ON = 64  # vectors a centroid
 
 
@@ -139,7 +141,7 @@ def nearest(index: Any, queries: Vectors, *, top: int, effort: int, allowed: NDA
     if allowed is not None and kept is None:
         return None
     scores, keys = index.search(np.ascontiguousarray(queries), top, params=params)
-    return (-scores if index.metric_type == _faiss().METRIC_L2 else scores), keys
+    return (scores if index.metric_type == _PRODUCT else -scores), keys
 
 
 def flat(queries: Vectors, rows: Vectors, *, top: int, metric: Metric) -> tuple[Floats, Keys]:
@@ -158,10 +160,6 @@ def is_exact(string: str) -> bool:
     return not re.search(r"PQ|SQ|LSH|RaBitQ|PCA|OPQ|ITQ|LSQ|RQ", string)
 
 
-def _inverted(index: Any) -> Any:
-    return _faiss().try_extract_index_ivf(index)
-
-
 def _innermost(index: Any) -> Any:
     faiss = _faiss()
     index = faiss.downcast_index(index)
@@ -170,18 +168,53 @@ def _innermost(index: Any) -> Any:
     return index
 
 
+class _Family(enum.Enum):
+    """Types by how faiss is told how far to look and what to leave out."""
+
+    INVERTED = enum.auto()
+    GRAPH = enum.auto()
+    SELECTING = enum.auto()
+    PLAIN = enum.auto()  # leaves nothing out
+
+
+def _family(index: Any) -> tuple[_Family, int]:
+    """And the number of its lists. Kept with the index, as asking takes as long as a search."""
+    known = index.__dict__.get("plume_family")
+    if known is None:
+        faiss, inner = _faiss(), _innermost(index)
+        inverted = faiss.try_extract_index_ivf(index)
+        if inverted is not None:
+            known = _Family.INVERTED, int(inverted.nlist)
+        elif isinstance(inner, faiss.IndexHNSW):
+            known = _Family.GRAPH, 0
+        else:
+            plain = isinstance(inner, faiss.IndexLSH | faiss.IndexPQ | faiss.IndexPQFastScan)
+            known = (_Family.PLAIN if plain else _Family.SELECTING), 0
+        index.__dict__["plume_family"] = known
+    return known
+
+
 def _parameters(index: Any, top: int, effort: int, allowed: NDArray[np.bool_] | None) -> tuple[Any, Any]:
-    """How far to look, and which rows count: faiss has a record for each family of types. Its selectors must outlive the search."""
+    """How far to look, and which rows count. Selectors must outlive the search."""
+    family, lists = _family(index)
+    if allowed is None:
+        return _unfiltered(family, min(effort, lists) if lists else max(effort, top)), None
+    if family is _Family.PLAIN:
+        return None, None
     faiss = _faiss()
-    inner = _innermost(index)
-    selector = None
-    if allowed is not None and not isinstance(inner, faiss.IndexLSH | faiss.IndexPQ | faiss.IndexPQFastScan):
-        selector = faiss.IDSelectorBitmap(np.packbits(allowed, bitorder="little"))
-    if _inverted(index) is not None:
-        return faiss.SearchParametersIVF(nprobe=min(effort, _inverted(index).nlist), sel=selector), selector
-    if isinstance(inner, faiss.IndexHNSW):
+    selector = faiss.IDSelectorBitmap(np.packbits(allowed, bitorder="little"))
+    if family is _Family.INVERTED:
+        return faiss.SearchParametersIVF(nprobe=min(effort, lists), sel=selector), selector
+    if family is _Family.GRAPH:
         return faiss.SearchParametersHNSW(efSearch=max(effort, top), sel=selector), selector
-    return (faiss.SearchParameters(sel=selector) if selector is not None else None), selector
+    return faiss.SearchParameters(sel=selector), selector
+
+
+@lru_cache(64)
+def _unfiltered(family: _Family, effort: int) -> Any:
+    if family is _Family.INVERTED:
+        return _faiss().SearchParametersIVF(nprobe=effort)
+    return _faiss().SearchParametersHNSW(efSearch=effort) if family is _Family.GRAPH else None
 
 
 def efforts(string: str) -> list[int]:
