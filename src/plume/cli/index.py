@@ -117,11 +117,7 @@ def add(
     quiet: Quiet = False,
 ) -> None:
     """Add documents."""
-    from plume.search.index import Index
-
-    with Index.open(index, model=model) as opened:
-        options: dict[str, Any] = {"vectors": vectors, "text": text, "id": id, "types": _types(types)}
-        _told(index, opened, opened.add_files(files, skip_known=resume, shown=_progress(quiet), **options), quiet)
+    _add(index, files, model, quiet, vectors=vectors, text=text, id=id, types=_types(types), skip_known=resume)
 
 
 @app.command("update")
@@ -137,11 +133,7 @@ def update(
     quiet: Quiet = False,
 ) -> None:
     """Replace documents of the same id; new ones are added."""
-    from plume.search.index import Index
-
-    with Index.open(index, model=model) as opened:
-        options: dict[str, Any] = {"vectors": vectors, "text": text, "id": id, "types": _types(types)}
-        _told(index, opened, opened.add_files(files, replace_known=True, shown=_progress(quiet), **options), quiet)
+    _add(index, files, model, quiet, vectors=vectors, text=text, id=id, types=_types(types), replace_known=True)
 
 
 @app.command("remove")
@@ -216,6 +208,13 @@ def embed_again(
     if not quiet:
         print(f"{len(made):,} documents embedded again with {model}", file=sys.stderr)
     made.close()
+
+
+def _add(folder: Path, files: list[str], model: Path | None, quiet: bool, **options: Any) -> None:
+    from plume.search.index import Index
+
+    with Index.open(folder, model=model) as opened:
+        _told(folder, opened, opened.add_files(files, shown=_progress(quiet), **options), quiet)
 
 
 def _types(given: list[str] | None) -> dict[str, str]:
