@@ -14,10 +14,11 @@ from plume.core.errors import PlumeError
 from plume.core.own_parts import use_parts
 
 if TYPE_CHECKING:
-    from plume.api import compare, export_hf, import_hf, load, pretrain, recipe, resume, sentences, tune
+    from plume.api import Index, compare, export_hf, import_hf, load, pretrain, recipe, resume, sentences, tune
 
 __all__ = [
-    "PlumeError", "__version__", "compare", "export_hf", "import_hf", "load", "pretrain", "recipe", "resume", "sentences", "tune", "use_parts",
+    "Index", "PlumeError", "__version__", "compare", "export_hf", "import_hf", "load", "pretrain", "recipe", "resume", "sentences", "tune",
+    "use_parts",
 ]  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from plume.model.recipe import Recipe
 from plume.model.use.language_model import LanguageModel
 from plume.recipes import _catalog as catalog
 from plume.report import write_report
+from plume.search.index import Index as Index
 from plume.static.model import WordModel
 from plume.static.recipe import StaticRecipe
 from plume.train import runs

@@ -29,13 +29,14 @@ COMMANDS = (
     "generate",
     "score",
     "embed",
+    "sentences",
     "neighbours",
     "map",
+    "index",
+    "search",
     "import",
     "export",
 )
-
-GROUPS = ("sentences",)  # of several commands
 
 app = typer.Typer(
     name="plume",
@@ -61,10 +62,12 @@ def _options(
     """Pre-train, fine-tune and compare families of language models on your own text, at an equal budget."""
 
 
-for _name in GROUPS:
-    app.add_typer(importlib.import_module(f"plume.cli.{_name}").app, name=_name)
 for _name in COMMANDS:
-    app.command(_name)(with_parts(importlib.import_module(f"plume.cli.{_name}_" if _name == "import" else f"plume.cli.{_name}").run))
+    _module = importlib.import_module(f"plume.cli.{_name}_" if _name == "import" else f"plume.cli.{_name}")
+    if hasattr(_module, "app"):  # a group of commands
+        app.add_typer(_module.app, name=_name)
+    else:
+        app.command(_name)(with_parts(_module.run))
 
 
 def main() -> None:

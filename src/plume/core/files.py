@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
 import re
@@ -80,6 +81,20 @@ def removed_if_refused(folder: Path, *, unless: Callable[[], object]) -> Iterato
         if not unless():
             shutil.rmtree(folder, ignore_errors=True)
         raise
+
+
+@contextmanager
+def locked(file: Path, complaint: str) -> Iterator[None]:
+    """One process at a time: held until the end of the block, or of the process; another is told the complaint."""
+    make_folder(file.parent)
+    with clear_disk_errors(file):
+        handle = file.open("w")
+    with handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise PlumeError(complaint) from None
+        yield
 
 
 def write_atomic(path: Path, write: Callable[[Path], object]) -> None:

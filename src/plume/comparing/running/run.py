@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import fcntl
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,9 @@ from plume.comparing.results import Status
 from plume.comparing.running.engine import Engine, State
 from plume.comparing.running.work import STUDY, read_study
 from plume.comparing.study import EMBEDDED, Study, refuse_within
+from plume.core import files
 from plume.core.errors import PlumeError
-from plume.core.files import clear_disk_errors, make_folder, read_json, write_json
+from plume.core.files import read_json, write_json
 from plume.train.signals import watched_signals
 
 _FILES, MACHINE, _CLOCK, _LOCK = "files.json", "machine.json", Path("state") / "clock.json", ".lock"
@@ -89,18 +89,9 @@ def check_files(folder: Path, study: Study) -> None:
             )
 
 
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def locked(folder: Path) -> AbstractContextManager[None]:
     """One at a time: two would spoil each other's runs."""
-    make_folder(folder)
-    with clear_disk_errors(folder / _LOCK):
-        handle = (folder / _LOCK).open("w")
-    with handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise PlumeError(f"Another process is working on {folder}.") from None
-        yield
+    return files.locked(folder / _LOCK, f"Another process is working on {folder}.")
 
 
 def read_states(folder: Path, cells: Sequence[Cell]) -> dict[str, dict[str, Any]]:

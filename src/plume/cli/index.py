@@ -1,0 +1,246 @@
+"""plume index"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from plume.cli._own_parts import with_parts
+
+if TYPE_CHECKING:
+    from plume.search.adding import Added
+    from plume.search.index import Index
+
+
+class BuildUnlessNamed(TyperGroup):
+    """`plume index docs.jsonl --out idx/` is `plume index build docs.jsonl --out idx/`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """A first word that is no command is a file, or an option of build."""
+        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
+            args = ["build", *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(
+    cls=BuildUnlessNamed,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Build an index of texts to search (plume index FILES --model MODEL --out DIR), and maintain it.",
+)
+
+IndexFolder = Annotated[Path, typer.Argument(help="Index directory.")]
+Files = Annotated[list[str], typer.Argument(help="JSONL, CSV, TSV or text files (a text a line), or - for standard input.")]
+ReadyVectors = Annotated[Path | None, typer.Option("--vectors", help="Ready vectors: a .npy file, a row a document in order.")]
+TextField = Annotated[str, typer.Option("--text", help="Field that holds the text; several, joined: title,body.  [default: text]")]
+IdField = Annotated[str | None, typer.Option("--id", help="Field that holds the id.  [default: id; else file and line]")]
+Types = Annotated[list[str] | None, typer.Option("--types", help="Type of a field: year=text; int, real, text, bool or list; repeatable.")]
+QueryModel = Annotated[Path | None, typer.Option("--model", help="Model directory.  [default: the one that made the index]")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no summary.")]
+
+
+@app.command("build")
+@with_parts
+def build(
+    files: Files,
+    out: Annotated[Path, typer.Option(help="Index directory to create.")],
+    model: Annotated[Path | None, typer.Option(help="Model directory that embeds the texts.")] = None,
+    vectors: ReadyVectors = None,
+    no_vectors: Annotated[bool, typer.Option("--no-vectors", help="Search by words only.")] = False,
+    type: Annotated[
+        str,
+        typer.Option(
+            help="auto (measured), flat, hnsw, ivf, lsh, sq, pq, ivf-sq, ivfadc, ivfadc-refine, or a faiss factory string: IVF256,PQ48."
+        ),
+    ] = "auto",
+    recall: Annotated[float, typer.Option(help="Share of the 10 nearest that an approximate type must find.")] = 0.95,
+    metric: Annotated[str, typer.Option(help="cosine, ip (inner product) or l2 (distance).")] = "cosine",
+    words: Annotated[str, typer.Option(help="How Chinese is cut into words: jieba or trigram; none: search by vectors only.")] = "jieba",
+    passage: Annotated[int, typer.Option(help="Words in a passage: longer documents are cut between sentences.")] = 200,
+    overlap: Annotated[int, typer.Option(help="Words that a passage repeats of the one before.")] = 0,
+    text: TextField = "",
+    id: IdField = None,
+    types: Types = None,
+    backend: Annotated[str, typer.Option(help="embedded, or the URL of another backend.")] = "embedded",
+    resume: Annotated[bool, typer.Option("--resume", help="Continue a build that was interrupted.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the index at --out.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Build an index: texts, metadata, vectors and words. The command that is meant if none is named."""
+    from plume.core.errors import PlumeError
+    from plume.core.files import removed_if_refused
+    from plume.search.again import beside, put_in_place
+    from plume.search.arguments import table_of_vectors
+    from plume.search.index import Index
+
+    if sum((model is not None, vectors is not None, no_vectors)) != 1 and not (model is not None and vectors is not None):
+        raise PlumeError("Give --model MODEL, --vectors FILE (with --model, that queries are embedded with), or --no-vectors.")
+    ready = table_of_vectors(vectors)
+    dimension = None if ready is None else int(ready.shape[1])
+    options: dict[str, Any] = {"text": text, "id": id, "types": _types(types)}
+    if resume and (out / "index.json").exists():
+        with Index.open(out, model=model) as index:
+            _told(out, index, index.add_files(files, vectors=ready, skip_known=True, shown=_progress(quiet), **options), quiet)
+        return
+    replaced = overwrite and (out / "index.json").exists()
+    target = beside(out) if replaced else out
+    there = target.exists()
+    with (
+        removed_if_refused(target, unless=lambda: there),
+        Index.create(
+            target, model=model, dimension=dimension, type=type, recall=recall, metric=metric, words=None if words == "none" else words,
+            passage=passage, overlap=overlap, backend=backend,
+        ) as index,
+    ):  # fmt: skip
+        added = index.add_files(files, vectors=ready, shown=_progress(quiet), **options)
+        _told(out, index, added, quiet)
+    if replaced:
+        put_in_place(target, out)
+
+
+@app.command("add")
+@with_parts
+def add(
+    index: IndexFolder,
+    files: Files,
+    vectors: ReadyVectors = None,
+    model: QueryModel = None,
+    text: TextField = "",
+    id: IdField = None,
+    types: Types = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Skip documents that are there already.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Add documents."""
+    _add(index, files, model, quiet, vectors=vectors, text=text, id=id, types=_types(types), skip_known=resume)
+
+
+@app.command("update")
+@with_parts
+def update(
+    index: IndexFolder,
+    files: Files,
+    vectors: ReadyVectors = None,
+    model: QueryModel = None,
+    text: TextField = "",
+    id: IdField = None,
+    types: Types = None,
+    quiet: Quiet = False,
+) -> None:
+    """Replace documents of the same id; new ones are added."""
+    _add(index, files, model, quiet, vectors=vectors, text=text, id=id, types=_types(types), replace_known=True)
+
+
+@app.command("remove")
+@with_parts
+def remove(index: IndexFolder, ids: Annotated[list[str], typer.Argument(help="Ids of documents.")], quiet: Quiet = False) -> None:
+    """Remove documents by id."""
+    from plume.search.index import Index
+
+    with Index.open(index) as opened:
+        removed = opened.remove(ids)
+        if not quiet:
+            print(f"removed {removed:,} of {len(set(ids)):,} documents; {len(opened):,} left", file=sys.stderr)
+
+
+@app.command("check")
+@with_parts
+def check(index: IndexFolder) -> None:
+    """Verify that texts, words, vectors, metadata and checksums agree; exit code 1 if not."""
+    from plume.search.index import Index
+
+    with Index.open(index) as opened:
+        problems = opened.check()
+        documents, passages = opened.backend.count()
+    for problem in problems:
+        print(problem)
+    if problems:
+        raise typer.Exit(1)
+    print(f"{index}: {documents:,} documents, {passages:,} passages, no problem found")
+
+
+@app.command("info")
+@with_parts
+def info(index: IndexFolder, as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+    """Show what an index holds and what made it."""
+    from plume.search.index import Index
+
+    with Index.open(index) as opened:
+        found = opened.info()
+    if as_json:
+        print(json.dumps(found, ensure_ascii=False))
+        return
+    for name, value in found.items():
+        if value not in (None, [], {}):
+            shown = ", ".join(f"{key}: {one}" for key, one in value.items() if one is not None) if isinstance(value, dict) else value
+            print(f"{name:<10} {shown:,}" if isinstance(value, int) else f"{name:<10} {shown}")
+
+
+@app.command("compact")
+@with_parts
+def compact(index: IndexFolder, quiet: Quiet = False) -> None:
+    """Drop removed documents for good, and build the vector index again."""
+    from plume.search.index import Index
+
+    with Index.open(index) as opened:
+        opened.compact()
+        if not quiet:
+            print(f"{len(opened):,} documents", file=sys.stderr)
+
+
+@app.command("embed-again")
+@with_parts
+def embed_again(
+    index: IndexFolder,
+    model: Annotated[Path, typer.Option("--model", help="Model directory that embeds the texts from now on.")],
+    quiet: Quiet = False,
+) -> None:
+    """Embed all passages again, with another model."""
+    from plume.search.index import Index
+
+    opened = Index.open(index)
+    made = opened.embed_again(model)
+    if not quiet:
+        print(f"{len(made):,} documents embedded again with {model}", file=sys.stderr)
+    made.close()
+
+
+def _add(folder: Path, files: list[str], model: Path | None, quiet: bool, **options: Any) -> None:
+    from plume.search.index import Index
+
+    with Index.open(folder, model=model) as opened:
+        _told(folder, opened, opened.add_files(files, shown=_progress(quiet), **options), quiet)
+
+
+def _types(given: list[str] | None) -> dict[str, str]:
+    from plume.core.errors import PlumeError
+
+    for one in given or ():
+        if "=" not in one:
+            raise PlumeError(f"--types {one}: write field=type, as year=text.")
+    return dict(one.split("=", 1) for one in given or ())
+
+
+def _progress(quiet: bool) -> Any:
+    def show(added: Added) -> None:
+        if sys.stderr.isatty() and not quiet:
+            print(f"\r{added.documents:,} documents, {added.passages:,} passages", end="", file=sys.stderr, flush=True)
+
+    return show
+
+
+def _told(folder: Path, index: Index, added: Added, quiet: bool) -> None:
+    if quiet:
+        return
+    more = [
+        f"{count:,} {what}" for count, what in ((added.empty, "without text, skipped"), (added.known, "there already, skipped")) if count
+    ]
+    clear = "\r" if sys.stderr.isatty() else ""
+    print(f"{clear}{'; '.join([f'{added.documents:,} documents, {added.passages:,} passages → {folder}', *more])}", file=sys.stderr)
+    if index.prepared:
+        print(index.prepared, file=sys.stderr)

@@ -1,0 +1,64 @@
+"""Re-ranking: a cross-encoder reads query and passage together (Nogueira and Cho 2019, "Passage re-ranking with BERT")."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from plume.core.errors import PlumeError
+from plume.search.hits import Hit
+
+
+class Reranker(Protocol):
+    """How well each passage answers the query; the higher the better."""
+
+    def __call__(self, query: str, passages: Sequence[str]) -> list[float]:
+        """A score a passage."""
+
+
+class CrossEncoder:
+    """A model that was fine-tuned on pairs: by its number (`--task similarity`), or the probability of its label that says yes."""
+
+    def __init__(self, model: Any) -> None:
+        tasks = getattr(model, "tasks", ())
+        fitting = [task for task in tasks if getattr(task, "texts", None) == 2]
+        if not fitting:
+            raise PlumeError(
+                "--rerank needs a model that was fine-tuned on pairs of texts: plume tune MODEL --task similarity --train FILE --out DIR "
+                "(or --task paraphrase)."
+            )
+        self._model, self._task = model, fitting[0]
+
+    @classmethod
+    def load(cls, folder: str | Path) -> CrossEncoder:
+        """Of a model directory."""
+        from plume.tuning.loaded import load
+
+        return cls(load(folder))
+
+    def __call__(self, query: str, passages: Sequence[str]) -> list[float]:
+        """A score a passage."""
+        answers = self._model.predict([(query, passage) for passage in passages], task=self._task.called)
+        return [self._score(answer) for answer in answers]
+
+    def _score(self, answer: dict[str, Any]) -> float:
+        if "scores" not in answer:
+            return float(answer["score"])
+        labels = list(answer["scores"])
+        return float(answer["scores"][getattr(self._task, "positive", None) or labels[-1]])
+
+
+def load_reranker(given: Any) -> Reranker | None:
+    """Of a model directory, a fine-tuned model, or a function."""
+    if isinstance(given, str | Path):
+        return CrossEncoder.load(given)
+    return CrossEncoder(given) if hasattr(given, "predict") else given
+
+
+def rerank_hits(query: str, hits: Sequence[Hit], reranker: Reranker, top: int) -> list[Hit]:
+    """The best of them by what it says."""
+    scores = reranker(query, [hit.text for hit in hits]) if hits else []
+    again = [replace(hit, score=float(score), rerank=float(score)) for hit, score in zip(hits, scores, strict=True)]
+    return sorted(again, key=lambda hit: -hit.score)[:top]

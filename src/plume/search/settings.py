@@ -1,0 +1,70 @@
+"""What an index is declared with: index.json in its folder."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Self
+
+from plume.core.errors import PlumeError
+from plume.core.files import read_json, write_json
+
+FILE = "index.json"
+VERSION = 1
+EMBEDDED = "embedded"
+
+
+class Metric(enum.StrEnum):
+    """How near two vectors are."""
+
+    COSINE = "cosine"  # vectors are normalised when they are added
+    PRODUCT = "ip"
+    DISTANCE = "l2"
+
+
+class Analysis(enum.StrEnum):
+    """How Chinese text is cut into words; other text is cut at spaces and signs."""
+
+    JIEBA = "jieba"
+    TRIGRAM = "trigram"  # every two and three characters in a row
+
+
+@dataclass(frozen=True, kw_only=True)
+class IndexSettings:
+    """Written once, when the index is created, and again when it is embedded with another model."""
+
+    backend: str = EMBEDDED  # or the URL of another
+    dimension: int | None  # None: words only
+    metric: Metric = Metric.COSINE
+    type: str = "auto"  # faiss' factory string, or a name of `embedded/types.py`; another backend's own
+    recall: float = 0.95  # that type "auto" has to reach
+    words: Analysis | None = Analysis.JIEBA  # None: vectors only
+    passage: int = 200  # words a passage has at most
+    overlap: int = 0  # words of whole sentences that a passage shares with the one before
+    model: dict[str, Any] | None = None  # its fingerprint; None: vectors came ready, or there are none
+    version: int = VERSION
+    extra: dict[str, Any] = field(default_factory=dict)  # a backend's own
+
+    def save(self, folder: Path) -> None:
+        """As index.json."""
+        write_json(folder / FILE, {one.name: getattr(self, one.name) for one in fields(self)})
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Refuses what a newer plume has written."""
+        if not (folder / FILE).exists():
+            raise PlumeError(f"{folder} is not an index: it has no {FILE}. Make one: plume index FILES --model MODEL --out {folder}.")
+        data = read_json(folder / FILE, "what an index is made of")
+        version = data.get("version") if isinstance(data, dict) else None
+        if not isinstance(version, int):
+            raise PlumeError(f"{folder / FILE} does not say its version: it is not the {FILE} of an index.")
+        if version > VERSION:
+            raise PlumeError(
+                f"{folder} was written by a newer plume (index version {version}, this one reads up to {VERSION}): update plume, "
+                "or build the index again."
+            )
+        try:
+            return cls(**data | {"metric": Metric(data["metric"]), "words": data["words"] and Analysis(data["words"])})
+        except (TypeError, ValueError, KeyError) as error:
+            raise PlumeError(f"{folder / FILE} is damaged ({error}): restore it, or build the index again.") from None

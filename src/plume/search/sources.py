@@ -1,0 +1,152 @@
+"""Documents to index, out of files: JSONL, CSV, TSV, plain text, or standard input; each with its place, for errors."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+from plume.core.errors import PlumeError
+from plume.data.documents import clean, is_jsonl, read_record, suffix
+from plume.data.lines import read_lines
+from plume.readers.json_rows import read_objects
+from plume.readers.table_rows import SAMPLE, Row, csv_rows, filled, tsv_rows
+from plume.search.schema import cell_types
+from plume.search.where.tree import MetadataType
+
+STDIN = "-"
+_ADVICE = 'write one object a line, as {"id": "a1", "text": "…", "year": 2024}'
+_IDS = ("id", "_id")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceDocument:
+    """`place` is the file and line that it comes from."""
+
+    id: str
+    text: str
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    place: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceColumns:
+    """Which fields are what. Without `text` it is 'text'; without `id` it is 'id' or '_id', or else file and line."""
+
+    text: tuple[str, ...] = ()
+    id: str | None = None
+    types: Mapping[str, MetadataType] = field(default_factory=dict)
+
+
+def read_sources(files: Sequence[str | Path], columns: SourceColumns) -> Iterator[SourceDocument]:
+    """Document by document, in constant memory."""
+    for file in files:
+        found = 0
+        for document in _read(file, columns):
+            found += 1
+            yield document
+        if not found:
+            raise PlumeError(f"{_shown(file)} is empty: {_ADVICE}, or a text a line.")
+
+
+def from_records(records: Iterable[str | Mapping[str, Any]], columns: SourceColumns) -> Iterator[SourceDocument]:
+    """The same of texts or dicts in Python."""
+    for number, record in enumerate(records):
+        place = f"document {number}"
+        if isinstance(record, str):
+            yield SourceDocument(id=str(number), text=clean(record), place=place)
+        else:
+            yield _document(record, columns, place, str(number))
+
+
+def _read(file: str | Path, columns: SourceColumns) -> Iterator[SourceDocument]:
+    if str(file) == STDIN:
+        return _from_stdin(columns)
+    path = Path(file)
+    if not path.is_file():
+        raise PlumeError(f"There is no file {path}: give JSONL, CSV, TSV or text files, or - for standard input.")
+    if is_jsonl(path):
+        return _from_objects(read_objects(path, advice=_ADVICE), path.name, str(path), columns)
+    if suffix(path) in (".csv", ".tsv"):
+        lines = read_lines(path, longest=None)
+        rows = csv_rows(lines, path) if suffix(path) == ".csv" else tsv_rows(lines)
+        return _from_rows(filled(rows), path, columns)
+    return _from_lines(read_lines(path, longest=None), path.name, str(path))
+
+
+def _shown(file: str | Path) -> str:
+    return "Standard input" if str(file) == STDIN else str(file)
+
+
+def _from_stdin(columns: SourceColumns) -> Iterator[SourceDocument]:
+    lines = ((number, line.rstrip("\n")) for number, line in enumerate(sys.stdin, 1) if line.strip())
+    first = next(lines, None)
+    if first is None:
+        return iter(())
+    again = chain([first], lines)
+    if not first[1].lstrip().startswith("{"):
+        return _from_lines(again, "stdin", "standard input")
+    objects = ((number, read_record(line, file=Path("standard input"), number=number, advice=_ADVICE)) for number, line in again)
+    return _from_objects(objects, "stdin", "standard input", columns)
+
+
+def _from_objects(objects: Iterable[tuple[int, dict[str, Any]]], name: str, shown: str, columns: SourceColumns) -> Iterator[SourceDocument]:
+    for line, record in objects:
+        yield _document(record, columns, f"{shown}, line {line}", f"{name}:{line}")
+
+
+def _from_rows(rows: Iterator[Row], path: Path, columns: SourceColumns) -> Iterator[SourceDocument]:
+    """A table with a header; types of its columns are found from its first rows."""
+    _, header = next(rows, (0, []))
+    first = list(islice(rows, SAMPLE))
+    plain = {*(columns.text or ("text",)), columns.id or "", *_IDS}  # as they are
+    types = cell_types([dict(zip(header, cells, strict=False)) for _, cells in first]) | dict(columns.types)
+    for line, cells in chain(first, rows):
+        place = f"{path}, line {line}"
+        if len(cells) != len(header):
+            raise PlumeError(f"{place}: {len(cells)} columns where the header has {len(header)} ({', '.join(header)[:120]}).")
+        named = dict(zip(header, cells, strict=True))
+        record = {name: cell if name in plain else _cell(cell, types[name], name, place) for name, cell in named.items()}
+        yield _document(record, columns, place, f"{path.name}:{line}")
+
+
+def _cell(cell: str, kind: MetadataType, name: str, place: str) -> Any:
+    if cell == "":
+        return None
+    try:
+        if kind is MetadataType.INT:
+            return int(cell)
+        if kind is MetadataType.REAL:
+            return float(cell)
+    except ValueError:
+        raise PlumeError(
+            f"{place}: '{name}' holds {cell[:40]!r}, which is no number as in the rows before. Mend it, or say --types {name}=text."
+        ) from None
+    return cell.lower() == "true" if kind is MetadataType.BOOL else cell
+
+
+def _from_lines(lines: Iterable[tuple[int, str]], name: str, shown: str) -> Iterator[SourceDocument]:
+    """A text a line. (Longer documents belong into JSONL, or a file each.)"""
+    for line, text in lines:
+        if text.strip():
+            yield SourceDocument(id=f"{name}:{line}", text=clean(text).strip(), place=f"{shown}, line {line}")
+
+
+def _document(record: Mapping[str, Any], columns: SourceColumns, place: str, otherwise: str) -> SourceDocument:
+    texts = columns.text or ("text",)
+    for name in texts:
+        if name not in record:
+            known = ", ".join(map(str, record)) or "none"
+            raise PlumeError(f"{place}: there is no field '{name}'; there are {known}. Name the one that holds the text: --text FIELD.")
+        if record[name] is not None and not isinstance(record[name], str):
+            raise PlumeError(f"{place}: '{name}' holds {str(record[name])[:60]!r}, which is no text. Name another field: --text FIELD.")
+    key = columns.id or next((name for name in _IDS if name in record), None)
+    identity = otherwise if key is None else record.get(key)
+    if identity is None or isinstance(identity, bool | float | list | dict) or str(identity) == "":
+        raise PlumeError(f"{place}: '{key}' holds {str(identity)[:40]!r}, but every document needs an id: a text or a whole number.")
+    metadata = {name: clean(value) if isinstance(value, str) else value for name, value in record.items() if name not in (*texts, key)}
+    text = "\n".join(clean(record[name]) for name in texts if record[name])
+    return SourceDocument(id=clean(str(identity)), text=text, metadata=metadata, place=place)
