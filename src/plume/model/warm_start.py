@@ -34,6 +34,7 @@ class WarmStart(Part):
     share: float = 0.3
     window: int = 5  # wide ones know what a text is about; the network learns by itself what stands beside what
     negatives: int = 5
+    sample: float = 1e-4  # tokens above this share of the text are thinned out: what a text is about is said by the others
     spread: float = 1.6
 
     def __post_init__(self) -> None:
@@ -42,7 +43,7 @@ class WarmStart(Part):
 
     def vectors(self, dimension: int) -> Word2Vec:
         """What trains the vectors."""
-        return Word2Vec(dimension=dimension, window=self.window, epochs=self.epochs, negatives=self.negatives, least=1)
+        return Word2Vec(dimension=dimension, window=self.window, epochs=self.epochs, negatives=self.negatives, sample=self.sample, least=1)
 
 
 def token_tables(model: nn.Module) -> list[nn.Embedding]:
