@@ -1,0 +1,75 @@
+"""A filter as an expression of Milvus over a JSON field; every value is written as a literal that its grammar cannot mistake.
+
+Milvus has templates for values, but milvus-lite has not, and one way for both is one way to test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from plume.search.where.json_fields import LOWER, TOKENS, json_field, lowered, said_there, token
+from plume.search.where.plain import plain
+from plume.search.where.tree import AllOf, AmongValues, AnyOf, Compare, Comparing, Condition, Has, IsMissing, Like, MetadataType, Negated, Value
+
+JSON = "metadata"  # the field
+_ESCAPED = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
+
+
+def to_milvus(condition: Condition, types: Mapping[str, MetadataType], places: Mapping[str, int], *, escapes: bool) -> str:
+    """`escapes`: LIKE knows the backslash, as in Milvus, but not in milvus-lite."""
+    return _Expression(types, places, escapes).of(plain(condition, types))
+
+
+class _Expression:
+    def __init__(self, types: Mapping[str, MetadataType], places: Mapping[str, int], escapes: bool) -> None:
+        self._types, self._places, self._escapes = types, places, escapes
+
+    def of(self, condition: Condition) -> str:
+        match condition:
+            case AllOf(conditions=parts):
+                return " and ".join(f"({self.of(part)})" for part in parts)
+            case AnyOf(conditions=parts):
+                return " or ".join(f"({self.of(part)})" for part in parts)
+            case IsMissing(column=column):
+                return f"not ({self._there(column)})"
+            case Negated(condition=IsMissing(column=column)):
+                return self._there(column)
+            case Negated(condition=AmongValues(column=column) | Like(column=column) | Has(column=column) as inner):
+                return f"{self._there(column)} and not ({self.of(inner)})"
+            case Negated():
+                raise AssertionError(condition)
+            case Compare(column=column, operator=operator, value=value):
+                sign = "==" if operator is Comparing.EQUAL else operator.value
+                return f"{self._there(column)} and {self._path(column)} {sign} {literal(value)}"
+            case AmongValues(column=column, values=values):
+                return f"{self._path(column)} in [{', '.join(map(literal, values))}]"
+            case Like(column=column, pattern=pattern):
+                return self._like(column, lowered(pattern))
+            case Has(column=column, value=value):
+                return f"json_contains({self._path(column, TOKENS)}, {literal(token(value))})"
+
+    def _like(self, column: str, pattern: str) -> str:
+        """The small letters lie apart only where they differ."""
+        asked = literal(pattern.replace("\\", "\\\\") if self._escapes else pattern)
+        there, small = self._path(column), self._path(column, LOWER)
+        return f"(exists {there} and {there} like {asked}) or (exists {small} and {small} like {asked})"
+
+    def _there(self, column: str) -> str:
+        return f"exists {self._path(column, said_there(self._types[column]))}"
+
+    def _path(self, column: str, which: str = "") -> str:
+        return f'{JSON}["{json_field(self._places[column])}{which}"]'
+
+
+def literal(value: Value) -> str:
+    r"""As the grammar has it.
+
+    >>> print(literal('say "no"'), literal(-2.5), literal(True))
+    "say \"no\"" -2.5 true
+    """
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return f'"{value.translate(_ESCAPED)}"'
+    return repr(value)
