@@ -48,7 +48,7 @@ def factory(type: str, *, dimension: int, rows: int) -> str:
     ('IVF1264,PQ48np', 'IVF256,PQ48np')
     """
     lists = max(1, int(4 * rows**0.5))
-    codes = next((count for count in (48, 32, 24, 16, 12, 8, 6, 4, 3, 2) if dimension % count == 0), 1)
+    codes = next((count for count in (48, 32, 24, 16, 12, 8, 6, 4, 3, 2) if dimension % count == 0 and dimension >= 4 * count), 1)
     known = NAMES.get(type.lower())
     return known.format(lists=lists, codes=codes) if known else _PQ.sub(r"\1np", type)
 

@@ -17,6 +17,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from plume.core.errors import PlumeError
 from plume.core.files import clear_disk_errors, locked
 from plume.search.backend import NONE, Matches, StoredPassage, Vectors
 from plume.search.embedded import ann, building, checking, compacting, database
@@ -168,8 +169,11 @@ class EmbeddedStore:
 
     def check(self) -> list[str]:
         """What is wrong."""
-        with self.snapshot():
-            return checking.problems(self.folder, self._database, self._now)
+        try:
+            with self.snapshot():
+                return checking.problems(self.folder, self._database, self._now)
+        except PlumeError as error:  # it cannot even be opened
+            return [str(error)]
 
     # Writing
 
