@@ -1,6 +1,7 @@
 """A filter as an expression of Milvus over a JSON field; every value is written as a literal that its grammar cannot mistake.
 
-Milvus has templates for values, but milvus-lite has not, and one way for both is one way to test.
+Milvus has templates for values, but milvus-lite has not, and one way for both is one way to test. milvus-lite also lacks IN for JSON, and does
+not know the backslash in LIKE.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ JSON = "metadata"  # the field
 _ESCAPED = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
 
 
-def to_milvus(condition: Condition, types: Mapping[str, MetadataType], places: Mapping[str, int], *, escapes: bool) -> str:
-    """`escapes`: LIKE knows the backslash, as in Milvus, but not in milvus-lite."""
-    return _Expression(types, places, escapes).of(plain(condition, types))
+def to_milvus(condition: Condition, types: Mapping[str, MetadataType], places: Mapping[str, int], *, lite: bool) -> str:
+    """For the `filter` of a search; `lite`: of milvus-lite."""
+    return _Expression(types, places, lite).of(plain(condition, types))
 
 
 class _Expression:
-    def __init__(self, types: Mapping[str, MetadataType], places: Mapping[str, int], escapes: bool) -> None:
-        self._types, self._places, self._escapes = types, places, escapes
+    def __init__(self, types: Mapping[str, MetadataType], places: Mapping[str, int], lite: bool) -> None:
+        self._types, self._places, self._lite = types, places, lite
 
     def of(self, condition: Condition) -> str:
         match condition:
@@ -42,15 +43,20 @@ class _Expression:
                 sign = "==" if operator is Comparing.EQUAL else operator.value
                 return f"{self._there(column)} and {self._path(column)} {sign} {literal(value)}"
             case AmongValues(column=column, values=values):
-                return f"{self._path(column)} in [{', '.join(map(literal, values))}]"
+                return self._among(self._path(column), [literal(value) for value in values])
             case Like(column=column, pattern=pattern):
                 return self._like(column, lowered(pattern))
             case Has(column=column, value=value):
                 return f"json_contains({self._path(column, TOKENS)}, {literal(token(value))})"
 
+    def _among(self, path: str, values: list[str]) -> str:
+        if self._lite and values:
+            return " or ".join(f"{path} == {value}" for value in values)
+        return f"{path} in [{', '.join(values)}]" if values else "key < 0"  # of none
+
     def _like(self, column: str, pattern: str) -> str:
         """The small letters lie apart only where they differ."""
-        asked = literal(pattern.replace("\\", "\\\\") if self._escapes else pattern)
+        asked = literal(pattern if self._lite else pattern.replace("\\", "\\\\"))
         there, small = self._path(column), self._path(column, LOWER)
         return f"(exists {there} and {there} like {asked}) or (exists {small} and {small} like {asked})"
 
