@@ -32,6 +32,7 @@ GUIDES = (
     "tuning.md",
     "hugging-face.md",
     "checkpoints.md",
+    "search.md",
     "python.md",
 )
 PAGES = ("README.md", "README.zh.md", *(f"docs/{guide}" for guide in GUIDES), *(f"docs/zh/{guide}" for guide in GUIDES))

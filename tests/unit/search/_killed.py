@@ -28,9 +28,13 @@ def change(index: Index, step: int) -> None:
     elif step % 3 == 2:
         index.remove([f"{step - 2}-{number}" for number in range(0, 40, 3)])
     elif step % 5 == 3:
-        index.update(({"id": f"{step - 3}-{number}", "text": f"step {step} word{number}", "n": step} for number in range(40)), vectors=vectors(step))
+        index.update(
+            ({"id": f"{step - 3}-{number}", "text": f"step {step} word{number}", "n": step} for number in range(40)), vectors=vectors(step)
+        )
     else:
-        index.add(({"id": f"{step}-{number}", "text": f"step {step} word{number}", "n": number} for number in range(40)), vectors=vectors(step))
+        index.add(
+            ({"id": f"{step}-{number}", "text": f"step {step} word{number}", "n": number} for number in range(40)), vectors=vectors(step)
+        )
 
 
 def content(index: Index) -> list[tuple[Any, ...]]:

@@ -36,7 +36,11 @@ def write(folder: Path, name: str, text: str) -> Path:
         ("t.jsonl", '{"id": "a", "body": "x"}', "t.jsonl, line 1: there is no field 'text'; there are id, body. .*--text FIELD"),
         ("n.jsonl", '{"id": "a", "text": 3}', "line 1: 'text' holds '3', which is no text"),
         ("i.jsonl", '{"id": null, "text": "x"}', "line 1: 'id' holds 'None', but every document needs an id"),
-        ("m.jsonl", f'{GOOD}\n{{"id": "b", "text": "x", "year": "soon"}}', "line 2: 'year' holds 'soon' .text., but it is of type int.*--types"),
+        (
+            "m.jsonl",
+            f'{GOOD}\n{{"id": "b", "text": "x", "year": "soon"}}',
+            "line 2: 'year' holds 'soon' .text., but it is of type int.*--types",
+        ),
         ("h.jsonl", '{"id": "a", "text": "x", "big": 123456789012345678901234}', "line 1: 'big' is a number of 24 digits"),
         ("o.jsonl", '{"id": "a", "text": "x", "odd": [[1]]}', "line 1: 'odd' holds"),
         ("c.csv", "id,text,year\na,x,1\nb,y\n", "c.csv, line 3: 2 columns where the header has 3"),
@@ -78,7 +82,11 @@ def test_tables_and_texts(index: Index, tmp_path: Path) -> None:
     assert index.info()["columns"] == {"year": "int", "open": "bool"}
     hits = {hit.id: hit for hit in index.search("fox")}
     assert set(hits) == {"1", "2", "t.txt:1", "t.txt:3"}
-    assert (hits["1"].text, dict(hits["1"].metadata), dict(hits["2"].metadata)) == ("Red\nfox", {"year": 2020, "open": True}, {"open": False})
+    assert (hits["1"].text, dict(hits["1"].metadata), dict(hits["2"].metadata)) == (
+        "Red\nfox",
+        {"year": 2020, "open": True},
+        {"open": False},
+    )
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
@@ -92,7 +100,7 @@ def test_vectors_that_are_no_numbers(value: float, tmp_path: Path) -> None:
             index.add(["x"], vectors=np.ones((1, 5)))
         with pytest.raises(PlumeError, match="a row a document"):
             index.add(["x"], vectors=np.ones(4))
-        with pytest.raises(PlumeError, match="not an .npy file"):
+        with pytest.raises(PlumeError, match=r"not an \.npy file"):
             index.add(["x"], vectors=write(tmp_path, "x.npy", "no"))
         assert len(index) == 0 and index.check() == []
 
@@ -101,7 +109,7 @@ def test_a_newer_or_damaged_index(index: Index) -> None:
     file = index.folder / "index.json"
     settings = json.loads(file.read_text())
     file.write_text(json.dumps(settings | {"version": 99}))
-    with pytest.raises(PlumeError, match="written by a newer plume .index version 99.*update plume"):
+    with pytest.raises(PlumeError, match=r"written by a newer plume .index version 99.*update plume"):
         Index.open(index.folder)
     file.write_text(json.dumps(settings | {"metric": "no"}))
     with pytest.raises(PlumeError, match="is damaged"):

@@ -18,7 +18,7 @@ from plume.core.errors import PlumeError
 from plume.search.index import Index
 
 sys.path.insert(0, str(Path(__file__).parent))
-import _killed  # noqa: E402
+import _killed
 
 pytest.importorskip("faiss")
 
@@ -98,11 +98,11 @@ def test_a_full_disk(size: int, tmp_path: Path) -> None:
     with Index.open(folder) as index:
         _killed.change(index, 0)
         kept = _killed.content(index)
+        many = ({"id": f"many{number}", "text": f"a text of words {number} " * 20} for number in range(3_000))
         before = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
         try:
             with pytest.raises(PlumeError, match=r"Cannot write .*(full|space)"):
-                many = ({"id": f"many{number}", "text": f"a text of words {number} " * 20} for number in range(3_000))
                 index.add(many, vectors=np.ones((3_000, 8)))
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, before)

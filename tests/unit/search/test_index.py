@@ -99,7 +99,7 @@ def test_long_documents_are_cut_with_their_places(tmp_path: Path, hashed: Any) -
 
 
 def test_another_model_is_refused(index: Index, another: Any, hashed: Any) -> None:
-    with pytest.raises(PlumeError, match="did not make the vectors.*embed-again"):
+    with pytest.raises(PlumeError, match=r"did not make the vectors.*embed-again"):
         Index.open(index.folder, model=another).search("password")
     assert Index.open(index.folder, model=another).search("password", by="words")
     with pytest.raises(PlumeError, match="does not know the model"):

@@ -6,9 +6,10 @@ the index's own file. PQ is trained without polysemous codes (`np`), which take 
 
 from __future__ import annotations
 
+import enum
 import re
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +28,10 @@ NAMES = {
     "flat": FLAT, "hnsw": "HNSW32", "ivf": "IVF{lists},Flat", "lsh": "LSH", "sq": "SQ8", "pq": "PQ{codes}np", "ivf-sq": "IVF{lists},SQ8",
     "ivfadc": "IVF{lists},PQ{codes}np", "ivfadc-refine": "IVF{lists},PQ{codes}np,RFlat",
 }  # fmt: skip
-REFINED = 8  # times as many are found by a coarse type as are wanted, then compared exactly
+REFINED = (8, 32, 128)  # times as many are found by a coarse type as are wanted, then compared exactly
 _PQ = re.compile(r"(?<!O)(PQ\d+(?:x8)?)(?=,|$)")
-_TRAINED_ON = 200  # vectors a centroid
+_PRODUCT = 0  # faiss.METRIC_INNER_PRODUCT
+_TRAINED_ON = 64  # vectors a centroid
 
 
 @cache
@@ -71,7 +73,7 @@ def declared(string: str, dimension: int, metric: Metric) -> Any:
             f"--type {string} is no index that faiss can make for {dimension} dimensions ({why}): give auto, {', '.join(NAMES)}, "
             "or a factory string like HNSW32 or IVF256,PQ48."
         ) from None
-    _quieten(made)
+    _moderate(made)
     return made
 
 
@@ -124,7 +126,7 @@ def load(path: Path, *, mapped: bool = True) -> Any:
         index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC) if mapped else faiss.read_index(str(path))
     except RuntimeError as error:
         raise PlumeError(f"{path} cannot be read ({str(error).strip().splitlines()[-1]}): 'plume index compact' builds it again.") from None
-    _quieten(index)
+    _moderate(index)
     return index
 
 
@@ -139,7 +141,7 @@ def nearest(index: Any, queries: Vectors, *, top: int, effort: int, allowed: NDA
     if allowed is not None and kept is None:
         return None
     scores, keys = index.search(np.ascontiguousarray(queries), top, params=params)
-    return (-scores if index.metric_type == _faiss().METRIC_L2 else scores), keys
+    return (scores if index.metric_type == _PRODUCT else -scores), keys
 
 
 def flat(queries: Vectors, rows: Vectors, *, top: int, metric: Metric) -> tuple[Floats, Keys]:
@@ -158,10 +160,6 @@ def is_exact(string: str) -> bool:
     return not re.search(r"PQ|SQ|LSH|RaBitQ|PCA|OPQ|ITQ|LSQ|RQ", string)
 
 
-def _inverted(index: Any) -> Any:
-    return _faiss().try_extract_index_ivf(index)
-
-
 def _innermost(index: Any) -> Any:
     faiss = _faiss()
     index = faiss.downcast_index(index)
@@ -170,18 +168,53 @@ def _innermost(index: Any) -> Any:
     return index
 
 
+class _Family(enum.Enum):
+    """Types by how faiss is told how far to look and what to leave out."""
+
+    INVERTED = enum.auto()
+    GRAPH = enum.auto()
+    SELECTING = enum.auto()
+    PLAIN = enum.auto()  # leaves nothing out
+
+
+def _family(index: Any) -> tuple[_Family, int]:
+    """And the number of its lists. Kept with the index, as asking takes as long as a search."""
+    known = index.__dict__.get("plume_family")
+    if known is None:
+        faiss, inner = _faiss(), _innermost(index)
+        inverted = faiss.try_extract_index_ivf(index)
+        if inverted is not None:
+            known = _Family.INVERTED, int(inverted.nlist)
+        elif isinstance(inner, faiss.IndexHNSW):
+            known = _Family.GRAPH, 0
+        else:
+            plain = isinstance(inner, faiss.IndexLSH | faiss.IndexPQ | faiss.IndexPQFastScan)
+            known = (_Family.PLAIN if plain else _Family.SELECTING), 0
+        index.__dict__["plume_family"] = known
+    return known
+
+
 def _parameters(index: Any, top: int, effort: int, allowed: NDArray[np.bool_] | None) -> tuple[Any, Any]:
-    """How far to look, and which rows count: faiss has a record for each family of types. Its selectors must outlive the search."""
+    """How far to look, and which rows count. Selectors must outlive the search."""
+    family, lists = _family(index)
+    if allowed is None:
+        return _unfiltered(family, min(effort, lists) if lists else max(effort, top)), None
+    if family is _Family.PLAIN:
+        return None, None
     faiss = _faiss()
-    inner = _innermost(index)
-    selector = None
-    if allowed is not None and not isinstance(inner, faiss.IndexLSH | faiss.IndexPQ | faiss.IndexPQFastScan):
-        selector = faiss.IDSelectorBitmap(np.packbits(allowed, bitorder="little"))
-    if _inverted(index) is not None:
-        return faiss.SearchParametersIVF(nprobe=min(effort, _inverted(index).nlist), sel=selector), selector
-    if isinstance(inner, faiss.IndexHNSW):
+    selector = faiss.IDSelectorBitmap(np.packbits(allowed, bitorder="little"))
+    if family is _Family.INVERTED:
+        return faiss.SearchParametersIVF(nprobe=min(effort, lists), sel=selector), selector
+    if family is _Family.GRAPH:
         return faiss.SearchParametersHNSW(efSearch=max(effort, top), sel=selector), selector
-    return (faiss.SearchParameters(sel=selector) if selector is not None else None), selector
+    return faiss.SearchParameters(sel=selector), selector
+
+
+@lru_cache(64)
+def _unfiltered(family: _Family, effort: int) -> Any:
+    if family is _Family.INVERTED:
+        return _faiss().SearchParametersIVF(nprobe=effort)
+    return _faiss().SearchParametersHNSW(efSearch=effort) if family is _Family.GRAPH else None
 
 
 def efforts(string: str) -> list[int]:
@@ -193,6 +226,11 @@ def efforts(string: str) -> list[int]:
     if lists := re.search(r"IVF(\d+)", string):
         return [1 << power for power in range(20) if 1 << power <= int(lists[1])]
     return [16, 32, 64, 128, 256, 512] if "HNSW" in string else [1]
+
+
+def refinements(string: str) -> tuple[int, ...]:
+    """How many times as many to find as are wanted, and to compare exactly: of types that are re-ranked."""
+    return REFINED if coarse(string)[1] else (1,)
 
 
 def compared(found: tuple[Floats, Keys], queries: Vectors, vectors: Vectors, metric: Metric) -> tuple[Floats, Keys]:
@@ -216,9 +254,13 @@ def size_in_memory(index: Any) -> int:
     return int(counted.data.size())
 
 
-def _quieten(index: Any) -> None:
-    """faiss warns on standard error of few training vectors; whoever asked for the type on a small collection wants it anyway."""
+def _moderate(index: Any) -> None:
+    """faiss warns on standard error of few training vectors, which whoever asked for the type wants anyway; and it trains the codes of PQ on more
+    vectors, for longer, than changes what is found."""
     inner = _innermost(index)
-    for part in (inner, getattr(inner, "pq", None)):
+    codes = getattr(inner, "pq", None)
+    for part in (inner, codes):
         if part is not None and hasattr(part, "cp"):
             part.cp.min_points_per_centroid = 1
+    if codes is not None:
+        codes.cp.max_points_per_centroid, codes.cp.niter = _TRAINED_ON, 12

@@ -11,7 +11,7 @@ import numpy as np
 
 from plume.search.backend import Vectors
 from plume.search.embedded import ann
-from plume.search.embedded.choosing import choose, measured_effort, table
+from plume.search.embedded.choosing import choose, fitting, is_enough, measured_effort, table
 from plume.search.embedded.database import Committed
 from plume.search.embedded.raw_vectors import RawVectors
 from plume.search.settings import IndexSettings
@@ -19,6 +19,7 @@ from plume.search.settings import IndexSettings
 SMALL = 20_000  # vectors up to which comparing with all of them is fast enough
 _TAIL, _SHARE = 10_000, 0.05  # that have come since, and are compared one by one meanwhile
 _OUTGROWN = 4  # times as many as it was trained on
+_SAMPLE = 30_000
 AUTO = "auto"
 
 
@@ -43,19 +44,36 @@ def build(folder: Path, settings: IndexSettings, state: Committed) -> Built:
         return Built(None, None)
     if state.ann is not None and rows <= _OUTGROWN * state.trained:
         return Built(_extended(folder, raw, state), None)
-    said, measured = None, state.measured
     if settings.type == AUTO:
-        tried = choose(sample(raw, rows, 30_000), settings.metric, settings.recall, rows=rows)
-        said, measured = table(tried), tuple(one.as_json() for one in tried)
-        string = ann.factory(next(one.type for one in tried if one.chosen), dimension=settings.dimension, rows=rows)
-        if string == ann.FLAT:
-            return Built(replace(state, ann=None, type=None, built=0, trained=rows, measured=measured), said)
+        return _chosen(folder, settings, raw, state)
     if rows < ann.least(string):
         return Built(None, f"{string} needs at least {ann.least(string):,} vectors; until then all {rows:,} are compared one by one.")
-    index = ann.declared(string, settings.dimension, settings.metric)
+    return Built(_trained(folder, settings, raw, state, string)[0], None)
+
+
+def _chosen(folder: Path, settings: IndexSettings, raw: RawVectors, state: Committed) -> Built:
+    """The best of a sample, if it does as well on all vectors, among which more are alike; else the next."""
+    tried = choose(sample(raw, state.rows, _SAMPLE), settings.metric, settings.recall, rows=state.rows)
+    said, state = [table(tried)], replace(state, measured=tuple(one.as_json() for one in tried))
+    for one in fitting(tried, settings.recall):
+        string = ann.factory(one.type, dimension=raw.dimension, rows=state.rows)
+        if string == ann.FLAT:
+            break
+        made, reached = _trained(folder, settings, raw, state, string)
+        if is_enough(reached, settings):
+            return Built(made, "\n".join([*said, f"{string}: recall@10 {reached:.3f} on all {state.rows:,} vectors"]))
+        said.append(f"{string}: recall@10 {reached:.3f} on all {state.rows:,} vectors, which is too little")
+    flat = replace(state, ann=None, type=None, built=0, trained=state.rows)
+    return Built(flat, "\n".join([*said, "All vectors are compared one by one."]))
+
+
+def _trained(folder: Path, settings: IndexSettings, raw: RawVectors, state: Committed, string: str) -> tuple[Committed, float]:
+    rows = state.rows
+    index = ann.declared(string, raw.dimension, settings.metric)
     ann.fill(index, sample(raw, rows, ann.sampled(index, string, rows)), (block for _, block in raw.blocks(0, rows)))
-    effort = measured_effort(index, string, raw.mapped(rows), settings)
-    return Built(_saved(folder, index, replace(state, type=string, trained=rows, built=rows, effort=effort, measured=measured)), said)
+    effort, reached = measured_effort(index, string, raw.mapped(rows), settings)
+    new = replace(state, type=string, trained=rows, built=rows, effort=effort.look, refined=effort.refined)
+    return _saved(folder, index, new), reached
 
 
 def _extended(folder: Path, raw: RawVectors, state: Committed) -> Committed:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,16 @@ _QUERIES = 200
 _TOP = 10
 _CANDIDATES = ("ivfadc-refine", "ivf-sq", "ivf", "hnsw")
 _ROUNDS = 3
+_HELPS = 0.005  # recall that looking twice as far must add to be worth going on
+_NEAR = 0.01  # the recall of a hundred queries is known to about this
 _WORTH = 0.7  # of the time that comparing with all takes: what is hardly faster is not worth its memory
+
+
+class Effort(NamedTuple):
+    """How far to look (lists of IVF, candidates of HNSW), and how many times as many as are wanted to compare exactly."""
+
+    look: int
+    refined: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,18 +49,26 @@ class Tried:
 
 
 def choose(vectors: Vectors, metric: Metric, recall: float, *, rows: int) -> list[Tried]:
-    """All that were tried, one of them chosen: the smallest that reaches the recall and is worth it; else all vectors are compared."""
+    """All that were tried, the chosen one marked: the smallest that reaches the recall and is worth it; else all vectors are compared."""
     split = np.random.default_rng(0).permutation(len(vectors))
     queries, held = vectors[np.sort(split[:_QUERIES])], vectors[np.sort(split[_QUERIES:])]
-    right = ann.flat(queries, held, top=_TOP, metric=metric)[1]
-    flat = Tried(
-        type="flat", recall=1.0, milliseconds=_timed(lambda: ann.flat(queries, held, top=_TOP, metric=metric)), megabytes=0.0, seconds=0.0
-    )
+    exact = functools.partial(ann.flat, queries, held, top=_TOP, metric=metric)
+    flat = Tried(type="flat", recall=1.0, milliseconds=_timed(exact), megabytes=0.0, seconds=0.0)
+    right = exact()[1]
     tried = [flat, *(_try(name, queries, held, right, metric, recall, rows) for name in _CANDIDATES)]
-    good = [one for one in tried if one.recall >= recall and (one is flat or one.milliseconds < _WORTH * flat.milliseconds)]
-    faster = [one for one in good if one is not flat]
-    best = min(faster, key=lambda one: one.megabytes) if faster else flat
+    best = fitting(tried, recall)[0]
     return [replace(one, chosen=one is best) for one in tried]
+
+
+def fitting(tried: Sequence[Tried], recall: float) -> list[Tried]:
+    """Those that reach the recall and are worth it, the smallest first; in the end the first of all, which always does."""
+    good = [one for one in tried[1:] if one.recall >= recall and one.milliseconds < _WORTH * tried[0].milliseconds]
+    return [*sorted(good, key=lambda one: one.megabytes), tried[0]]
+
+
+def is_enough(reached: float, settings: IndexSettings) -> bool:
+    """Does the recall that was measured on all vectors do?"""
+    return reached >= settings.recall - _NEAR
 
 
 def _try(name: str, queries: Vectors, held: Vectors, right: NDArray[np.int64], metric: Metric, recall: float, rows: int) -> Tried:
@@ -60,42 +78,56 @@ def _try(name: str, queries: Vectors, held: Vectors, right: NDArray[np.int64], m
     ann.fill(index, held, [held])
     seconds = time.perf_counter() - began
     effort, reached = _effort(index, string, queries, held, right, metric, recall)
-    milliseconds = _timed(lambda: _found(index, string, queries, held, metric, effort))
+    milliseconds = _timed(lambda: _found(index, queries, held, metric, effort))
     megabytes = ann.size_in_memory(index) / 1e6 * rows / len(held)
-    return Tried(type=name, recall=reached, milliseconds=milliseconds, megabytes=megabytes, seconds=seconds, effort=effort)
+    return Tried(type=name, recall=reached, milliseconds=milliseconds, megabytes=megabytes, seconds=seconds, effort=effort.look)
 
 
 def _effort(
-    index: Any, string: str, queries: Vectors, held: Vectors, right: NDArray[np.int64], metric: Metric, recall: float
-) -> tuple[int, float]:
-    """The least that reaches the recall, by doubling; where more does not help, what it reaches."""
-    reached = 0.0
-    for effort in ann.efforts(string):
-        found = _found(index, string, queries, held, metric, effort)
-        reached = float(np.mean([len(np.intersect1d(one, other)) / max(1, len(other)) for one, other in zip(found, right, strict=True)]))
-        if reached >= recall:
-            break
-    return effort, reached
+    index: Any, string: str, queries: Vectors, held: Vectors, right: NDArray[np.int64], metric: Metric, recall: float,
+    own: NDArray[np.int64] | None = None,
+) -> tuple[Effort, float]:  # fmt: skip
+    """The least that reaches the recall, and what it reaches: one looks further until that no longer helps, then compares more of what is found.
+    `own` are rows that the queries are themselves."""
+    best, highest = Effort(1, 1), -1.0
+    for refined in ann.refinements(string):
+        before = -1.0
+        for look in ann.efforts(string):
+            found = _found(index, queries, held, metric, Effort(look, refined), _TOP if own is None else _TOP + 1)
+            reached = _overlap(found if own is None else _without(found, own), right)
+            if reached > highest:
+                best, highest = Effort(look, refined), reached
+            if reached >= recall:
+                return best, reached
+            if reached - before < _HELPS:
+                break
+            before = reached
+    return best, highest
 
 
-def _found(index: Any, string: str, queries: Vectors, held: Vectors, metric: Metric, effort: int) -> NDArray[np.int64]:
-    refined = ann.coarse(string)[1]
-    found = ann.nearest(index, queries, top=_TOP * (ann.REFINED if refined else 1), effort=effort)
+def _overlap(found: NDArray[np.int64], right: NDArray[np.int64]) -> float:
+    return float(np.mean([len(np.intersect1d(one, other)) / max(1, len(other)) for one, other in zip(found, right, strict=True)]))
+
+
+def _without(found: NDArray[np.int64], own: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.stack([row[row != place][:_TOP] if place in row else row[:_TOP] for row, place in zip(found, own, strict=True)])
+
+
+def _found(index: Any, queries: Vectors, held: Vectors, metric: Metric, effort: Effort, top: int = _TOP) -> NDArray[np.int64]:
+    found = ann.nearest(index, queries, top=top * effort.refined, effort=effort.look)
     assert found is not None
-    return (ann.compared(found, queries, held, metric) if refined else found)[1][:, :_TOP]
+    return (ann.compared(found, queries, held, metric) if effort.refined > 1 else found)[1][:, :top]
 
 
-def measured_effort(index: Any, string: str, vectors: Vectors, settings: IndexSettings) -> int:
-    """On the index itself, for as many queries as take little time to compare with all."""
+def measured_effort(index: Any, string: str, vectors: Vectors, settings: IndexSettings) -> tuple[Effort, float]:
+    """On the index itself, with some of its own rows, as many as take little time to compare with all; that each finds itself does not count."""
+    if len(ann.efforts(string)) == len(ann.refinements(string)) == 1:
+        return Effort(1, 1), 1.0
     count = int(min(_QUERIES, len(vectors), max(20, 2e10 // vectors.size)))
-    if len(ann.efforts(string)) == 1:
-        return ann.efforts(string)[0]
     places = np.sort(np.random.default_rng(1).choice(len(vectors), count, replace=False))
     queries = np.array(vectors[places])
-    right = ann.flat(queries, np.asarray(vectors), top=_TOP + 1, metric=settings.metric)[1]
-    others = np.stack([row[row != place][:_TOP] for row, place in zip(right, places, strict=True)])  # each finds itself with no effort
-    effort, _ = _effort(index, string, queries, vectors, others, settings.metric, settings.recall * (1 - 1 / _TOP))
-    return effort
+    right = _without(ann.flat(queries, np.asarray(vectors), top=_TOP + 1, metric=settings.metric)[1], places)
+    return _effort(index, string, queries, vectors, right, settings.metric, settings.recall, places)
 
 
 def _timed(work: Any) -> float:

@@ -18,7 +18,9 @@ from plume.search.settings import IndexSettings
 def compact(folder: Path, settings: IndexSettings, database: sqlite3.Connection, state: Committed) -> Committed:
     """In the transaction that is open. What faiss searches has to be built again."""
     kept = np.array([key for (key,) in database.execute("SELECT key FROM passages ORDER BY key")], np.int64)
-    new = replace(state, rows=len(kept), generation=state.generation + 1, ann=None, type=None, built=0, trained=0, effort=0, checksum=0)
+    new = replace(
+        state, rows=len(kept), generation=state.generation + 1, ann=None, type=None, built=0, trained=0, effort=0, refined=1, checksum=0
+    )
     if settings.dimension is not None:
         _copy_vectors(folder, settings.dimension, database, state, new, kept)
     database.executemany(

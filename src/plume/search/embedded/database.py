@@ -36,7 +36,8 @@ class Committed:
     type: str | None = None  # its factory string
     built: int = 0  # rows in it; those behind are compared one by one
     trained: int = 0  # rows that there were when it was trained
-    effort: int = 0
+    effort: int = 0  # how far to look
+    refined: int = 1  # how many times as many to compare exactly as are wanted
     checksum: int = 0
     measured: tuple[dict[str, float | str], ...] = ()  # the table that the type was chosen from
 

@@ -34,8 +34,7 @@ def _approximate(snapshot: Snapshot, queries: Vectors, top: int, allowed: tuple[
     state = snapshot.state
     share = 1.0 if allowed is None else allowed[1] / state.rows
     mask = None if allowed is None else allowed[0][: state.built]
-    _, refined = ann.coarse(state.type or "")
-    wanted = min(state.built, top * (ann.REFINED if refined else 1))
+    wanted = min(state.built, top * state.refined)
     effort = min(4_096, int(state.effort / share))  # where much is left out, one has to look further
     found = ann.nearest(snapshot.ann, queries, top=wanted, effort=effort, allowed=mask)
     if found is None:
@@ -43,7 +42,9 @@ def _approximate(snapshot: Snapshot, queries: Vectors, top: int, allowed: tuple[
         found = _overfetched(snapshot, queries, wanted, mask, share)
     if found is None:
         return None
-    if refined or not (ann.is_exact(state.type or "") or (state.built == state.rows and not (state.type or "").startswith("LSH"))):
+    if state.refined > 1 or not (
+        ann.is_exact(state.type or "") or (state.built == state.rows and not (state.type or "").startswith("LSH"))
+    ):
         found = ann.compared(found, queries, snapshot.vectors, snapshot.settings.metric)
     return found[0][:, :top], found[1][:, :top]
 

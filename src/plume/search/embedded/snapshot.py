@@ -78,7 +78,7 @@ class Snapshot:
         state = self.state
         searched = state.type or ann.FLAT
         return {
-            "type": searched, "effort": state.effort, "rows": state.rows, "built": state.built,
+            "type": searched, "effort": state.effort, "refined": state.refined, "rows": state.rows, "built": state.built,
             "removed": 0 if self.alive is None else state.rows - self.alive[1], "measured": list(state.measured),
         }  # fmt: skip
 

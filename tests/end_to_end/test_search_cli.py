@@ -1,0 +1,111 @@
+"""plume index and plume search as a user types them."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+Run = Callable[..., Any]
+DOCUMENTS = [
+    {"id": "a", "text": "How to reset your password: open the settings.", "lang": "en", "year": 2021},
+    {"id": "b", "text": "Cats sleep most of the day.", "lang": "en", "year": 2019},
+    {"id": "c", "text": "如何重置密码：打开设置。", "lang": "zh", "year": 2023},
+]
+
+
+@pytest.fixture
+def documents(tmp_path: Path) -> Path:
+    (tmp_path / "docs.jsonl").write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in DOCUMENTS), encoding="utf-8")
+    return tmp_path / "docs.jsonl"
+
+
+def found(result: Any) -> list[str]:
+    assert result.code == 0, result.err
+    return [json.loads(line)["id"] for line in result.out.splitlines()]
+
+
+def test_words_only_from_building_to_compaction(plume: Run, documents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "idx"
+    built = plume("index", documents, "--no-vectors", "--out", out)
+    assert (built.code, built.err.split(" →")[0]) == (0, "3 documents, 3 passages")
+    assert found(plume("search", out, "reset password", "--where", "lang = 'en' AND year > 2020", "--json")) == ["a"]
+    assert found(plume("search", out, "密码", "--json")) == ["c"]
+    shown = plume("search", out, "password").out
+    assert "a  [0:46]" in shown and "matched: password" in shown
+    monkeypatch.setattr(sys, "stdin", io.StringIO('{"id": "d", "text": "A password for the castle."}\n'))
+    assert plume("index", "add", out, "-").code == 0
+    assert set(found(plume("search", out, "password", "--json"))) == {"a", "d"}
+    monkeypatch.setattr(sys, "stdin", io.StringIO('{"id": "d", "text": "Nothing."}\n'))
+    assert plume("index", "update", out, "-").code == 0
+    assert found(plume("search", out, "password", "--json")) == ["a"]
+    assert "removed 1 of 2 documents; 3 left" in plume("index", "remove", out, "a", "nothing").err
+    assert plume("index", "compact", out).code == 0
+    assert "3 documents, 3 passages, no problem found" in plume("index", "check", out).out
+    info = json.loads(plume("index", "info", out, "--json").out)
+    assert (info["documents"], info["columns"]) == (3, {"lang": "text", "year": "int"})
+    assert "year: int" in plume("index", "info", out).out
+
+
+def test_with_a_model_and_measured(plume: Run, documents: Path, tmp_path: Path, language_model: Any) -> None:
+    language_model("bert").save(tmp_path / "model")
+    out = tmp_path / "idx"
+    assert plume("index", "--out", out, "--model", tmp_path / "model", documents, "--type", "hnsw", "-q").code == 0
+    assert found(plume("search", out, DOCUMENTS[1]["text"], "--by", "vectors", "--top", 1, "--json")) == ["b"]
+    (tmp_path / "queries.tsv").write_text("query\tid\nreset password\ta\nsleep cats\tb\n")
+    measured = plume("search", out, "--eval", tmp_path / "queries.tsv", "--json")
+    rows = {row["by"]: row for row in map(json.loads, measured.out.splitlines())}
+    assert set(rows) == {"vectors", "words", "hybrid"}
+    assert rows["words"]["recall@1"] == rows["words"]["mrr"] == rows["words"]["ndcg@10"] == 1.0
+    assert rows["vectors"]["against_exact"] == 1.0
+    assert "nDCG@10" in plume("search", out, "--eval", tmp_path / "queries.tsv").out
+    language_model("roberta").save(tmp_path / "other")
+    refused = plume("search", out, "x", "--model", tmp_path / "other")
+    assert refused.code == 2 and "embed-again" in refused.err
+    assert plume("index", "embed-again", out, "--model", tmp_path / "other").code == 0
+    assert found(plume("search", out, DOCUMENTS[1]["text"], "--by", "vectors", "--top", 1, "--json")) == ["b"]
+
+
+def test_what_is_refused_leaves_nothing(plume: Run, documents: Path, tmp_path: Path) -> None:
+    out = tmp_path / "idx"
+    broken = tmp_path / "broken.jsonl"
+    broken.write_text('{"id": "a", "text": "x"}\n{oops\n')
+    refused = plume("index", broken, "--no-vectors", "--out", out)
+    assert refused.code == 2 and "broken.jsonl, line 2: not JSON" in refused.err and not out.exists()
+    refused = plume("index", documents, "--out", out)
+    assert refused.code == 2 and "--no-vectors" in refused.err and not out.exists()
+    assert plume("index", documents, "--no-vectors", "--out", out, "-q").code == 0
+    for arguments, said in (
+        ((documents, "--no-vectors"), "is there already"),
+        ((broken, "--no-vectors", "--overwrite"), "line 2"),
+    ):
+        refused = plume("index", *arguments, "--out", out)
+        assert refused.code == 2 and said in refused.err
+        assert len(found(plume("search", out, "password cats 密码", "--json"))) == 3  # the old one is intact
+    again = plume("index", documents, "--no-vectors", "--out", out, "--resume")
+    assert again.code == 0 and "3 there already, skipped" in again.err
+    assert plume("index", documents, "--no-vectors", "--out", out, "--overwrite", "--words", "trigram", "-q").code == 0
+    assert json.loads(plume("index", "info", out, "--json").out)["words"] == "trigram"
+    for arguments, said in (
+        (("search", out), "Give a query"),
+        (("search", out, "x", "--where", "year = 1; DROP TABLE x"), "at character 9"),
+        (("search", tmp_path, "x"), "is not an index"),
+    ):
+        refused = plume(*arguments)
+        assert refused.code == 2 and said in refused.err
+    (out / "texts.sqlite").unlink()
+    assert plume("index", "check", out).code == 2
+
+
+def test_ready_vectors(plume: Run, documents: Path, tmp_path: Path) -> None:
+    np.save(tmp_path / "v.npy", np.eye(3, 4, dtype=np.float32))
+    assert plume("index", documents, "--vectors", tmp_path / "v.npy", "--out", tmp_path / "idx", "--metric", "l2").code == 0
+    refused = plume("search", tmp_path / "idx", "password")
+    assert refused.code == 2 and "--by words" in refused.err
+    assert found(plume("search", tmp_path / "idx", "password", "--by", "words", "--json")) == ["a"]
