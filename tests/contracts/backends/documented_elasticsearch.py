@@ -25,6 +25,7 @@ class RefusedError(Exception):
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    wbufsize = -1  # an answer in one piece
 
     def log_message(self, *_: Any) -> None:
         pass

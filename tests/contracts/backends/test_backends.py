@@ -84,9 +84,6 @@ def test_words_are_found_chinese_ones_too(backend: Backend) -> None:
     assert set(named(backend, found, 2)) == {("a", 1), ("b", 0)}
     assert named(backend, found, 3) == named(backend, found, 4) == []
     assert named(backend, backend.search_words(["cat"], top=3, where=where(backend, "year > 2020"))) == [("b", 0)]
-    ten_words_at_ln2 = np.log(2) / (1 + 1.5 * (0.25 + 0.75 * 3 / np.mean([3, 5, 3, 0])))
-    if found.scores[0, 0] > 0.28:  # one more word in the Chinese passage would change it
-        assert ten_words_at_ln2 > 0
 
 
 @pytest.mark.parametrize(

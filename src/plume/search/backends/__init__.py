@@ -44,21 +44,21 @@ def elsewhere(folder: Path, settings: IndexSettings, url: str | None) -> IndexSe
     return settings if url == EMBEDDED else replace(settings, backend=_class(url).address(url))
 
 
-def drop_backend(folder: Path, url: str | None = None) -> None:
-    """What an index has on a server, before its folder is removed; of an embedded one nothing is anywhere else."""
-    if not (folder / FILE).exists():
-        return
-    settings = elsewhere(folder, IndexSettings.load(folder), url)
-    if settings.backend != EMBEDDED:
+def drop_backend(folder: Path, url: str = EMBEDDED) -> None:
+    """What an index has on a server, before its folder is removed; of an embedded one nothing is anywhere else. `url` may know its password."""
+    settings = IndexSettings.load(folder) if (folder / FILE).exists() else None
+    if settings is not None and settings.backend != EMBEDDED:
+        if scheme_of(url) == scheme_of(settings.backend) and without_password(_class(url).address(url)) == settings.backend:
+            settings = replace(settings, backend=_class(url).address(url))
         _class(settings.backend).drop(folder, settings)
 
 
 @contextmanager
-def dropped_if_refused(folder: Path, url: str | None, *, unless: bool) -> Iterator[None]:
-    """What a build that fails has made on a server."""
+def dropped_if_refused(folder: Path, url: str, *, unless: bool) -> Iterator[None]:
+    """What a build that is refused has made on a server."""
     try:
         yield
-    except BaseException:
+    except PlumeError:
         if not unless:
             drop_backend(folder, url)
         raise

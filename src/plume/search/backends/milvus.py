@@ -99,7 +99,7 @@ class MilvusStore(BufferedStore):
             schema.add_field("bm25", DataType.SPARSE_FLOAT_VECTOR)
             made = Function(name="bm25", function_type=FunctionType.BM25, input_field_names=["words"], output_field_names=["bm25"])
             schema.add_function(made)
-        self._client.create_collection(self.name, schema=schema, index_params=self._index_params(FLAT, 0), consistency_level="Strong")
+        self._create_collection(self.name, schema, self._index_params(FLAT, 0))
         columns = self._client.create_schema(auto_id=False)
         columns.add_field("name", DataType.VARCHAR, is_primary=True, max_length=_LONGEST)
         columns.add_field("place", DataType.INT64)
@@ -107,7 +107,12 @@ class MilvusStore(BufferedStore):
         columns.add_field("none", DataType.FLOAT_VECTOR, dim=2)  # no collection is without a vector
         index = self._client.prepare_index_params()
         index.add_index(field_name="none", index_type="FLAT", metric_type="L2")
-        self._client.create_collection(self._columns, schema=columns, index_params=index, consistency_level="Strong")
+        self._create_collection(self._columns, columns, index)
+
+    def _create_collection(self, name: str, schema: Any, index: Any) -> None:
+        self._client.create_collection(name, schema=schema, consistency_level="Strong")
+        self._client.create_index(name, index, sync=False)  # of nothing: no need to wait
+        self._client.load_collection(name)
 
     def _index_params(self, kind: str, rows: int) -> Any:
         params = self._client.prepare_index_params()
@@ -296,8 +301,8 @@ def _pymilvus() -> Any:
 
 
 def _connect(url: str) -> Any:
-    logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # it prints what it raises
     client = _pymilvus().MilvusClient
+    logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # it prints what it raises
     if _is_file(url):
         return client(url.removeprefix("milvus://"))
     address = BackendAddress.parse(url)
