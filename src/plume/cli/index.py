@@ -67,7 +67,9 @@ def build(
     text: TextField = "",
     id: IdField = None,
     types: Types = None,
-    backend: Annotated[str, typer.Option(help="embedded, milvus://HOST, milvus://FILE.db, postgresql://HOST/DATABASE or elasticsearch://HOST.")] = "embedded",
+    backend: Annotated[
+        str, typer.Option(help="embedded, milvus://HOST, milvus://FILE.db, postgresql://HOST/DATABASE or elasticsearch://HOST.")
+    ] = "embedded",
     resume: Annotated[bool, typer.Option("--resume", help="Continue a build that was interrupted.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the index at --out.")] = False,
     quiet: Quiet = False,
@@ -121,11 +123,7 @@ def add(
     quiet: Quiet = False,
 ) -> None:
     """Add documents."""
-    from plume.search.index import Index
-
-    with Index.open(index, model=model, backend=backend) as opened:
-        options: dict[str, Any] = {"vectors": vectors, "text": text, "id": id, "types": _types(types)}
-        _told(index, opened, opened.add_files(files, skip_known=resume, shown=_progress(quiet), **options), quiet)
+    _add(index, files, model, backend, quiet, vectors=vectors, text=text, id=id, types=_types(types), skip_known=resume)
 
 
 @app.command("update")
@@ -142,16 +140,14 @@ def update(
     quiet: Quiet = False,
 ) -> None:
     """Replace documents of the same id; new ones are added."""
-    from plume.search.index import Index
-
-    with Index.open(index, model=model, backend=backend) as opened:
-        options: dict[str, Any] = {"vectors": vectors, "text": text, "id": id, "types": _types(types)}
-        _told(index, opened, opened.add_files(files, replace_known=True, shown=_progress(quiet), **options), quiet)
+    _add(index, files, model, backend, quiet, vectors=vectors, text=text, id=id, types=_types(types), replace_known=True)
 
 
 @app.command("remove")
 @with_parts
-def remove(index: IndexFolder, ids: Annotated[list[str], typer.Argument(help="Ids of documents.")], backend: Address = None, quiet: Quiet = False) -> None:
+def remove(
+    index: IndexFolder, ids: Annotated[list[str], typer.Argument(help="Ids of documents.")], backend: Address = None, quiet: Quiet = False
+) -> None:
     """Remove documents by id."""
     from plume.search.index import Index
 
@@ -179,9 +175,7 @@ def check(index: IndexFolder, backend: Address = None) -> None:
 
 @app.command("info")
 @with_parts
-def info(
-    index: IndexFolder, as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False, backend: Address = None
-) -> None:
+def info(index: IndexFolder, as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False, backend: Address = None) -> None:
     """Show what an index holds and what made it."""
     from plume.search.index import Index
 
@@ -239,6 +233,13 @@ def drop(index: IndexFolder, backend: Address = None, quiet: Quiet = False) -> N
     shutil.rmtree(index)
     if not quiet:
         print(f"deleted {index}", file=sys.stderr)
+
+
+def _add(folder: Path, files: list[str], model: Path | None, backend: str | None, quiet: bool, **options: Any) -> None:
+    from plume.search.index import Index
+
+    with Index.open(folder, model=model, backend=backend) as opened:
+        _told(folder, opened, opened.add_files(files, shown=_progress(quiet), **options), quiet)
 
 
 def _types(given: list[str] | None) -> dict[str, str]:

@@ -76,5 +76,7 @@ def new_name(folder: Path) -> str:
 def checked_name(name: object, folder: Path) -> str:
     """It becomes a part of statements: nothing else than `new_name` makes may stand there."""
     if not isinstance(name, str) or not re.fullmatch(r"plume_[a-z0-9_]{1,40}", name):
-        raise PlumeError(f"{folder / 'index.json'} does not say what the index is called on its server: restore it, or build the index again.")
+        raise PlumeError(
+            f"{folder / 'index.json'} does not say what the index is called on its server: restore it, or build the index again."
+        )
     return name

@@ -94,7 +94,7 @@ def answer_to(indices: dict[str, DocumentIndex], method: str, path: str, body: A
             return 200, put_mapping(index, body)
         case "GET", "_mapping":
             return 200, {name: {"mappings": {"_meta": index.meta, "properties": index.properties}}}
-        case ("PUT" | "POST"), "_bulk":
+        case (("PUT" | "POST"), "_bulk"):
             return 200, bulk(index, body)
         case "POST", "_refresh" | "_forcemerge":
             return 200, {"_shards": {"failed": 0}}

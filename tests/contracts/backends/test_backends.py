@@ -20,7 +20,9 @@ Make = Callable[..., tuple[Backend, Path]]
 TYPES = {"year": MetadataType.INT, "lang": MetadataType.TEXT, "tags": MetadataType.LIST, "ok": MetadataType.BOOL}
 PASSAGES = [
     StoredPassage(document="a", number=0, text="The cat sat.", start=0, end=12, metadata={"year": 2020, "lang": "En", "tags": ["x", 1]}),
-    StoredPassage(document="a", number=1, text="清华大学在北京。", start=13, end=21, metadata={"year": 2020, "lang": "En", "tags": ["x", 1]}),
+    StoredPassage(
+        document="a", number=1, text="清华大学在北京。", start=13, end=21, metadata={"year": 2020, "lang": "En", "tags": ["x", 1]}
+    ),
     StoredPassage(document="b", number=0, text='Dogs and "cats"\n', end=16, metadata={"year": 2021, "lang": "zh\\%", "ok": True}),
     StoredPassage(document="ç'\"", number=0, text="!!!", end=3, metadata={"tags": []}),
 ]

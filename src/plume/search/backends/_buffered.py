@@ -117,7 +117,9 @@ class BufferedStore(ABC):
     def _begin_writing(self) -> None:
         if self._writing is None:
             with ExitStack() as held:
-                held.enter_context(locked(self.folder / "lock", f"Another process is writing to {self.folder}: wait for it, then try again."))
+                held.enter_context(
+                    locked(self.folder / "lock", f"Another process is writing to {self.folder}: wait for it, then try again.")
+                )
                 self._writing = held.pop_all()
 
     def _write(self) -> None:

@@ -34,7 +34,9 @@ def check_extension(connection: Any, settings: IndexSettings, address: str) -> N
     if tuple(map(int, version.split(".")[:2])) < (0, 8):
         raise PlumeError(f"PostgreSQL at {address} has pgvector {version}; plume needs 0.8 or newer: ALTER EXTENSION vector UPDATE.")
     if settings.type not in (AUTO, FLAT) and (settings.dimension or 0) > _WIDEST:
-        raise PlumeError(f"--type {settings.type}: pgvector indexes at most {_WIDEST:,} dimensions, not {settings.dimension}: give --type flat.")
+        raise PlumeError(
+            f"--type {settings.type}: pgvector indexes at most {_WIDEST:,} dimensions, not {settings.dimension}: give --type flat."
+        )
 
 
 def built(connection: Any, schema: str) -> str | None:

@@ -86,7 +86,15 @@ class ElasticsearchStore(BufferedStore):
 
     def _mappings(self) -> dict[str, Any]:
         whole, unread = {"type": "long"}, {"type": "text", "index": False}
-        properties = {"key": whole, "document": _KEYWORD, "number": whole, "start": whole, "end": whole, "text": unread, **_mapped(0, MetadataType.TEXT)}
+        properties = {
+            "key": whole,
+            "document": _KEYWORD,
+            "number": whole,
+            "start": whole,
+            "end": whole,
+            "text": unread,
+            **_mapped(0, MetadataType.TEXT),
+        }
         if self.settings.words is not None:
             properties["words"] = {"type": "text", "analyzer": "whitespace", "similarity": "plume"}
         if self.settings.dimension is not None:
@@ -170,14 +178,17 @@ class ElasticsearchStore(BufferedStore):
     def passages(self, documents: Sequence[str] | None = None) -> Iterator[StoredPassage]:
         """In the order in which they were added."""
         places = self._places()
-        queries: list[Query] = [{"match_all": {}}] if documents is None else [{"terms": {"document": some}} for some in _parts(list(documents))]
+        queries: list[Query] = (
+            [{"match_all": {}}] if documents is None else [{"terms": {"document": some}} for some in _parts(list(documents))]
+        )
         return (_passage(row, places) for query in queries for row in self._pages(query, _read(places)))
 
     def count(self) -> tuple[int, int]:
         """Documents and passages."""
         with self._clear_errors():
             documents, passages = (
-                self._client.count(index=self.name, query=query)["count"] for query in ({"term": {"number": {"value": 0}}}, {"match_all": {}})
+                self._client.count(index=self.name, query=query)["count"]
+                for query in ({"term": {"number": {"value": 0}}}, {"match_all": {}})
             )
         return documents, passages
 

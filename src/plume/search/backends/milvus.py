@@ -120,9 +120,7 @@ class MilvusStore(BufferedStore):
             options = {"hnsw": {"M": 16, "efConstruction": 200}, FLAT: {}}.get(kind, {"nlist": _lists(rows)})
             params.add_index(field_name="vector", index_type=_INDEXES[kind], metric_type=self._metric, params=options)
         if self.settings.words is not None:
-            params.add_index(
-                field_name="bm25", index_type="SPARSE_INVERTED_INDEX", metric_type="BM25", params={"bm25_k1": K1, "bm25_b": B}
-            )
+            params.add_index(field_name="bm25", index_type="SPARSE_INVERTED_INDEX", metric_type="BM25", params={"bm25_k1": K1, "bm25_b": B})
         return params
 
     @contextmanager
@@ -158,7 +156,9 @@ class MilvusStore(BufferedStore):
     def _filter(self, where: Condition | None) -> str:
         return "" if where is None else to_milvus(where, self._types(), self._places(), lite=self._lite)
 
-    def _search(self, data: list[Any], field: str, metric: str, asked: str, top: int, params: dict[str, Any]) -> list[list[tuple[int, float]]]:
+    def _search(
+        self, data: list[Any], field: str, metric: str, asked: str, top: int, params: dict[str, Any]
+    ) -> list[list[tuple[int, float]]]:
         with self._clear_errors():
             found = self._client.search(
                 self.name, data=data, anns_field=field, limit=min(top, _MOST), filter=asked, output_fields=["key"],

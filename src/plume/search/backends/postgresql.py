@@ -266,7 +266,9 @@ class PostgreSQLStore:
             known = {name: place for name, _, place in self._fields()}
             for name, kind in columns.items():
                 if name not in known:
-                    place = self._execute("INSERT INTO columns(name, type) VALUES (%s, %s) RETURNING place", [name, kind.value]).fetchone()[0]
+                    place = self._execute("INSERT INTO columns(name, type) VALUES (%s, %s) RETURNING place", [name, kind.value]).fetchone()[
+                        0
+                    ]
                     self._execute(f"ALTER TABLE passages ADD COLUMN m{place:d} {_TYPES[kind]}")
                 else:
                     self._execute("UPDATE columns SET type = %s WHERE name = %s", [kind.value, name])
@@ -317,7 +319,9 @@ class PostgreSQLStore:
                     for key, text in rows:
                         self._words.add(key, [text])
                     last = rows[-1][0]
-            self._execute("UPDATE state SET rows = (SELECT count(*) FROM passages), words = (SELECT coalesce(sum(length), 0) FROM passages)")
+            self._execute(
+                "UPDATE state SET rows = (SELECT count(*) FROM passages), words = (SELECT coalesce(sum(length), 0) FROM passages)"
+            )
         self.commit()
         with self._guard, self._clear_errors():
             self._execute("VACUUM (ANALYZE) passages")

@@ -30,6 +30,7 @@ NAMES = {
 }  # fmt: skip
 REFINED = (8, 32, 128)  # times as many are found by a coarse type as are wanted, then compared exactly
 _PQ = re.compile(r"(?<!O)(PQ\d+(?:x8)?)(?=,|$)")
+_MAPPED = 256 << 20  # bytes from which on a file is mapped
 _PRODUCT = 0  # faiss.METRIC_INNER_PRODUCT
 _TRAINED_ON = 64  # vectors a centroid
 
@@ -117,11 +118,11 @@ def _write(index: Any, path: Path) -> None:
         ) from None
 
 
-def load(path: Path, *, mapped: bool = True) -> Any:
-    """Mapped into memory where the type can be, so that opening costs nothing."""
+def load(path: Path, *, mapped: bool | None = None) -> Any:
+    """Mapped into memory if it is large, so that opening costs nothing; a small one is read, as the first visit to a mapped page is slow."""
     faiss = _faiss()
-    if not path.exists():
-        raise FileNotFoundError(path)
+    if mapped is None:
+        mapped = path.stat().st_size > _MAPPED  # a file that is gone is the caller's to know
     try:
         index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC) if mapped else faiss.read_index(str(path))
     except RuntimeError as error:

@@ -96,9 +96,10 @@ def _best(scores: NDArray[np.float32], keys: NDArray[np.int64], top: int) -> Fou
 def _padded(found: Found, top: int) -> Matches:
     scores, keys = found
     missing = top - keys.shape[1]
+    if missing <= 0 and keys[:, -1].min(initial=0) >= 0:  # what is missing stands last
+        return Matches(keys, scores)
     if missing > 0:
         scores = np.pad(scores, ((0, 0), (0, missing)), constant_values=-np.inf)
         keys = np.pad(keys, ((0, 0), (0, missing)), constant_values=NONE)
-    if (empty := keys < 0).any():
-        keys, scores = np.where(empty, NONE, keys), np.where(empty, -np.inf, scores)
-    return Matches(keys.astype(np.int64, copy=False), scores.astype(np.float32, copy=False))
+    empty = keys < 0
+    return Matches(np.where(empty, NONE, keys), np.where(empty, np.float32(-np.inf), scores).astype(np.float32, copy=False))

@@ -10,7 +10,20 @@ from collections.abc import Mapping
 
 from plume.search.where.json_fields import LOWER, TOKENS, json_field, lowered, said_there, token
 from plume.search.where.plain import plain
-from plume.search.where.tree import AllOf, AmongValues, AnyOf, Compare, Comparing, Condition, Has, IsMissing, Like, MetadataType, Negated, Value
+from plume.search.where.tree import (
+    AllOf,
+    AmongValues,
+    AnyOf,
+    Compare,
+    Comparing,
+    Condition,
+    Has,
+    IsMissing,
+    Like,
+    MetadataType,
+    Negated,
+    Value,
+)
 
 JSON = "metadata"  # the field
 _ESCAPED = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
