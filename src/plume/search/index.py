@@ -11,9 +11,9 @@ from plume.core.errors import PlumeError
 from plume.core.files import make_folder
 from plume.search import arguments
 from plume.search.adding import Added, Addition, add_documents, checked
+from plume.search.address import without_password
 from plume.search.again import embed_again
 from plume.search.backend import ID, Backend, Vectors
-from plume.search.address import without_password
 from plume.search.backends import addressed, create_backend, elsewhere, open_backend
 from plume.search.hits import Hit
 from plume.search.models import Model, fingerprint_of, load_embedder, model_of
@@ -176,7 +176,8 @@ class Index:
         settings = self.settings
         model = None if settings.model is None else {key: value for key, value in settings.model.items() if key != "probe"}
         return {
-            "folder": str(self.folder), "backend": without_password(settings.backend), "documents": documents, "passages": passages, "dimension": settings.dimension,
+            "folder": str(self.folder), "backend": without_password(settings.backend),
+            "documents": documents, "passages": passages, "dimension": settings.dimension,
             "metric": settings.metric.value, "words": settings.words and settings.words.value, "passage": settings.passage, "model": model,
             "columns": {name: kind.value for name, kind in self.backend.columns.items()},
         } | self.backend.info()  # fmt: skip

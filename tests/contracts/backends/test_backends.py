@@ -181,7 +181,7 @@ def test_whole_numbers_become_real(make_backend: Make) -> None:
 
 
 def test_another_process_opens_it(make_backend: Make) -> None:
-    backend, folder = filled(make_backend)
+    _, folder = filled(make_backend)
     other = open_backend(folder, IndexSettings.load(folder))
     assert list(other.passages()) == PASSAGES and other.columns == TYPES
     assert named(other, other.search_vectors(QUERY, top=1)) == [("a", 1)]

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from plume.core.errors import PlumeError
-from plume.search.backend import NONE, Matches
+from plume.search.backend import ID, NONE, Matches, StoredPassage
 from plume.search.settings import Analysis, IndexSettings
 from plume.search.terms import terms
+from plume.search.where.json_fields import from_json_fields, to_json_fields
 
 AUTO, FLAT = "auto", "flat"
 SMALL = 20_000  # passages up to which type "auto" compares with all of them
+STORED = ("document", "number", "start", "end", "text")
 _LONGEST = 200  # characters of a word that count: what a database takes as a key
 
 
@@ -35,3 +38,28 @@ def check_type(settings: IndexSettings, known: Collection[str], server: str) -> 
     """Refuse an index type that a server has not."""
     if settings.type not in (AUTO, *known):
         raise PlumeError(f"--type {settings.type}: {server} has {', '.join((AUTO, *known))}.")
+
+
+def words_of(text: str, analysis: Analysis) -> str:
+    """The same with spaces between them, for servers that cut there and count themselves."""
+    return " ".join(counted(text, analysis).elements())
+
+
+def row_of(passage: StoredPassage) -> dict[str, Any]:
+    """What is stored of it beside its metadata."""
+    return {name: getattr(passage, name) for name in STORED}
+
+
+def metadata_of(passage: StoredPassage, places: Mapping[str, int]) -> dict[str, Any]:
+    """What a filter is asked of: metadata and id, as JSON."""
+    return to_json_fields({**passage.metadata, ID: passage.document}, places)
+
+
+def passage_of(row: Mapping[str, Any], metadata: Mapping[str, Any], places: Mapping[str, int]) -> StoredPassage:
+    """As it was before `row_of` and `metadata_of`."""
+    return StoredPassage(**{name: row[name] for name in STORED}, metadata=from_json_fields(metadata, places))
+
+
+def parts(whole: Sequence[Any], size: int) -> Iterator[list[Any]]:
+    """So many at a time."""
+    return (list(whole[begin : begin + size]) for begin in range(0, len(whole), size))

@@ -19,11 +19,11 @@ from plume.core.errors import PlumeError
 from plume.search.address import BackendAddress, checked_name, without_password
 from plume.search.backend import Matches, StoredPassage, Vectors
 from plume.search.backends._buffered import BufferedStore, Fields
-from plume.search.backends._shared import FLAT, check_type, counted, matches
+from plume.search.backends._shared import FLAT, STORED, check_type, matches, metadata_of, parts, passage_of, row_of, words_of
 from plume.search.embedded.postings import K1, B
 from plume.search.settings import IndexSettings, Metric
 from plume.search.where.elasticsearch import Query, to_elasticsearch
-from plume.search.where.json_fields import LOWER, TOKENS, from_json_fields, json_field, to_json_fields
+from plume.search.where.json_fields import LOWER, TOKENS, json_field
 from plume.search.where.tree import Condition, MetadataType
 
 _TYPES = {"auto": "hnsw", "hnsw": "hnsw", FLAT: "flat", "hnsw-sq": "int8_hnsw", "sq": "int8_flat"}
@@ -116,10 +116,11 @@ class ElasticsearchStore(BufferedStore):
             raise PlumeError(
                 f"Elasticsearch at {self._at} refuses this user: set ELASTIC_PASSWORD or ELASTIC_API_KEY, or give the URL with --backend."
             ) from None
-        except (module.TransportError, module.ApiError, module.helpers.BulkIndexError) as error:
-            said = str(getattr(error, "message", error)).strip().partition("\n")[0][:300].rstrip(".")
+        except (module.ApiError, module.helpers.BulkIndexError) as error:
+            raise PlumeError(f"Elasticsearch at {self._at} refuses it: {str(error)[:300]}.") from None
+        except module.TransportError as error:
             raise PlumeError(
-                f"Elasticsearch at {self._at} refuses, or is not there: {said}. Is it running, and is the address right?"
+                f"No answer from Elasticsearch at {self._at}: {error.message}. Is it running, and is the address right?"
             ) from None
 
     # Reading
@@ -149,7 +150,7 @@ class ElasticsearchStore(BufferedStore):
         assert self.settings.words is not None
         asked, found = self._filter(where), []
         for query in queries:
-            words = {"query": " ".join(counted(query, self.settings.words).elements()), "operator": "or"}
+            words = {"query": words_of(query, self.settings.words), "operator": "or"}
             hits = self._search(size=min(top, _MOST), query={"bool": {"must": [{"match": {"words": words}}], "filter": asked}})
             found.append([(int(hit["_id"]), hit["_score"]) for hit in hits])
         return matches(found, top)
@@ -171,26 +172,25 @@ class ElasticsearchStore(BufferedStore):
     def get(self, keys: Sequence[int]) -> list[StoredPassage]:
         """In the same order."""
         places, found = self._places(), dict[int, StoredPassage]()
-        for some in _parts([int(key) for key in keys]):
-            found |= {row["key"]: _passage(row, places) for row in self._pages({"terms": {"key": some}}, _read(places))}
+        for some in parts([int(key) for key in keys], _AT_ONCE):
+            found |= {row["key"]: passage_of(row, row, places) for row in self._pages({"terms": {"key": some}}, _read(places))}
         return [found[int(key)] for key in keys]
 
     def passages(self, documents: Sequence[str] | None = None) -> Iterator[StoredPassage]:
         """In the order in which they were added."""
         places = self._places()
         queries: list[Query] = (
-            [{"match_all": {}}] if documents is None else [{"terms": {"document": some}} for some in _parts(list(documents))]
+            [{"match_all": {}}] if documents is None else [{"terms": {"document": some}} for some in parts(documents, _AT_ONCE)]
         )
-        return (_passage(row, places) for query in queries for row in self._pages(query, _read(places)))
+        return (passage_of(row, row, places) for query in queries for row in self._pages(query, _read(places)))
 
     def count(self) -> tuple[int, int]:
         """Documents and passages."""
+        return self._count({"term": {"number": {"value": 0}}}), self._count({"match_all": {}})
+
+    def _count(self, query: Query) -> int:
         with self._clear_errors():
-            documents, passages = (
-                self._client.count(index=self.name, query=query)["count"]
-                for query in ({"term": {"number": {"value": 0}}}, {"match_all": {}})
-            )
-        return documents, passages
+            return int(self._client.count(index=self.name, query=query)["count"])
 
     def info(self) -> dict[str, Any]:
         """The index's name, its type, its bytes."""
@@ -204,7 +204,7 @@ class ElasticsearchStore(BufferedStore):
         return {name: (place, MetadataType(kind)) for name, (place, kind) in sorted(columns.items(), key=lambda one: one[1][0])}
 
     def _keys(self, documents: Sequence[str]) -> dict[int, str]:
-        queries = ({"terms": {"document": some}} for some in _parts(list(documents)))
+        queries: list[Query] = [{"terms": {"document": some}} for some in parts(documents, _AT_ONCE)]
         return {row["key"]: row["document"] for query in queries for row in self._pages(query, ["key", "document"])}
 
     def _numbers(self) -> Iterator[tuple[str, int]]:
@@ -221,7 +221,7 @@ class ElasticsearchStore(BufferedStore):
     def _insert(self, passages: Sequence[StoredPassage], vectors: Vectors | None) -> list[int]:
         places, first = self._places(), self._next_key()
         rows = (
-            {"_op_type": "create", "_id": str(key), "_source": {"key": key, **_row(one, places, self.settings)}
+            {"_op_type": "create", "_id": str(key), "_source": {"key": key, **self._row(one, places)}
              | ({} if vectors is None else {"vector": vectors[key - first].tolist()})}
             for key, one in enumerate(passages, first)
         )  # fmt: skip
@@ -229,6 +229,10 @@ class ElasticsearchStore(BufferedStore):
             _elasticsearch().helpers.bulk(self._client, rows, index=self.name, chunk_size=_AT_ONCE)
             self._client.indices.refresh(index=self.name)
         return list(range(first, first + len(passages)))
+
+    def _row(self, passage: StoredPassage, places: dict[str, int]) -> dict[str, Any]:
+        words = {} if self.settings.words is None else {"words": words_of(passage.text, self.settings.words)}
+        return row_of(passage) | metadata_of(passage, places) | words
 
     def _next_key(self) -> int:
         hits = self._search(size=1, query={"match_all": {}}, sort=[{"key": "desc"}])
@@ -282,25 +286,8 @@ def _mapped(place: int, kind: MetadataType) -> dict[str, Any]:
     return {f"{json_field(place)}{which}": how for which, how in _FIELDS[kind].items()}
 
 
-def _parts(whole: list[Any]) -> Iterator[list[Any]]:
-    return (whole[begin : begin + _AT_ONCE] for begin in range(0, len(whole), _AT_ONCE))
-
-
 def _read(places: dict[str, int]) -> list[str]:
-    return ["key", "document", "number", "start", "end", "text", *(json_field(place) for place in places.values() if place)]
-
-
-def _row(passage: StoredPassage, places: dict[str, int], settings: IndexSettings) -> dict[str, Any]:
-    row = {name: getattr(passage, name) for name in ("document", "number", "start", "end", "text")}
-    row |= to_json_fields({**passage.metadata, "id": passage.document}, places)
-    return row if settings.words is None else row | {"words": " ".join(counted(passage.text, settings.words).elements())}
-
-
-def _passage(row: dict[str, Any], places: dict[str, int]) -> StoredPassage:
-    return StoredPassage(
-        document=row["document"], number=row["number"], text=row["text"], start=row["start"], end=row["end"],
-        metadata=from_json_fields(row, places),
-    )  # fmt: skip
+    return ["key", *STORED, *(json_field(place) for place in places.values() if place)]
 
 
 BACKEND = ElasticsearchStore

@@ -6,9 +6,6 @@ between them, so that Chinese is cut as everywhere else. A token (user:password 
 
 from __future__ import annotations
 
-import logging
-import math
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,21 +14,19 @@ from typing import Any, Self
 import numpy as np
 
 from plume.core.errors import PlumeError
-from plume.search.address import BackendAddress, checked_name, without_password
+from plume.search.address import checked_name, without_password
 from plume.search.backend import Matches, StoredPassage, Vectors
+from plume.search.backends import _milvus_client as milvus_client
 from plume.search.backends._buffered import BufferedStore, Fields
-from plume.search.backends._shared import AUTO, FLAT, SMALL, check_type, counted, matches
-from plume.search.embedded.postings import K1, B
-from plume.search.settings import IndexSettings, Metric
-from plume.search.where.json_fields import from_json_fields, to_json_fields
+from plume.search.backends._shared import AUTO, FLAT, SMALL, STORED, check_type, matches, metadata_of, parts, passage_of, row_of, words_of
+from plume.search.embedded.postings import K1
+from plume.search.settings import IndexSettings
 from plume.search.where.milvus import JSON, literal, to_milvus
 from plume.search.where.tree import Condition, MetadataType
 
-_INDEXES = {FLAT: "FLAT", "hnsw": "HNSW", "ivf": "IVF_FLAT", "ivf-sq": "IVF_SQ8"}
 _AT_ONCE = 500  # documents, keys or passages in one request
 _MOST = 16_384  # hits of one query: Milvus' own limit
-_LONGEST = 65_535  # bytes of a text
-_READ = ["key", "document", "number", "start", "end", "text", JSON]
+_READ = ["key", *STORED, JSON]
 
 
 class MilvusStore(BufferedStore):
@@ -39,23 +34,23 @@ class MilvusStore(BufferedStore):
 
     def __init__(self, folder: Path, settings: IndexSettings) -> None:
         super().__init__(folder, settings, checked_name(settings.extra.get("name"), folder))
-        self._at, self._lite = without_password(settings.backend), _is_file(settings.backend)
-        self._metric = "L2" if settings.metric is Metric.DISTANCE else "IP"
+        self._at, self._lite = without_password(settings.backend), milvus_client.is_file(settings.backend)
+        self._metric = milvus_client.metric_of(settings)
         with self._clear_errors():
-            self._client = _connect(settings.backend)
+            self._client = milvus_client.connect(settings.backend)
 
     @staticmethod
     def address(url: str) -> str:
         """A file's whole path, so that the index is found from anywhere."""
-        return f"milvus://{Path(url.removeprefix('milvus://')).absolute()}" if _is_file(url) else url
+        return f"milvus://{Path(url.removeprefix('milvus://')).absolute()}" if milvus_client.is_file(url) else url
 
     @classmethod
     def create(cls, folder: Path, settings: IndexSettings) -> Self:
         """Empty collections."""
-        check_type(settings, _INDEXES, "Milvus")
+        check_type(settings, milvus_client.INDEXES, "Milvus")
         made = cls(folder, settings)
         with made._clear_errors():
-            made._create()
+            milvus_client.create(made._client, made.name, settings, lite=made._lite)
         return made
 
     @classmethod
@@ -65,7 +60,7 @@ class MilvusStore(BufferedStore):
         with opened._clear_errors():
             if not opened._client.has_collection(opened.name):
                 raise PlumeError(f"The index {opened.name} is not at {opened._at}: it was removed there. Build it again.")
-            for name in (opened.name, opened._columns):
+            for name in (opened.name, milvus_client.columns_of(opened.name)):
                 opened._client.load_collection(name)
         return opened
 
@@ -74,60 +69,15 @@ class MilvusStore(BufferedStore):
         """Both collections."""
         opened = cls(folder, settings)
         with opened._clear_errors():
-            for name in (opened.name, opened._columns):
+            for name in (opened.name, milvus_client.columns_of(opened.name)):
                 opened._client.drop_collection(name)
         opened.close()
-
-    @property
-    def _columns(self) -> str:
-        return f"{self.name}_columns"
-
-    def _create(self) -> None:
-        DataType, Function, FunctionType = (getattr(_pymilvus(), name) for name in ("DataType", "Function", "FunctionType"))
-        schema = self._client.create_schema(auto_id=True, enable_dynamic_field=False)
-        schema.add_field("key", DataType.INT64, is_primary=True)
-        for name in ("document", "text"):
-            schema.add_field(name, DataType.VARCHAR, max_length=_LONGEST)
-        for name in ("number", "start", "end"):
-            schema.add_field(name, DataType.INT64)
-        schema.add_field(JSON, DataType.JSON)
-        if self.settings.dimension is not None:
-            schema.add_field("vector", DataType.FLOAT_VECTOR, dim=self.settings.dimension)
-        if self.settings.words is not None:  # milvus-lite's standard tokenizer cuts at spaces too
-            analyzer = {"tokenizer": "standard" if self._lite else "whitespace"}
-            schema.add_field("words", DataType.VARCHAR, max_length=_LONGEST, enable_analyzer=True, analyzer_params=analyzer)
-            schema.add_field("bm25", DataType.SPARSE_FLOAT_VECTOR)
-            made = Function(name="bm25", function_type=FunctionType.BM25, input_field_names=["words"], output_field_names=["bm25"])
-            schema.add_function(made)
-        self._create_collection(self.name, schema, self._index_params(FLAT, 0))
-        columns = self._client.create_schema(auto_id=False)
-        columns.add_field("name", DataType.VARCHAR, is_primary=True, max_length=_LONGEST)
-        columns.add_field("place", DataType.INT64)
-        columns.add_field("type", DataType.VARCHAR, max_length=16)
-        columns.add_field("none", DataType.FLOAT_VECTOR, dim=2)  # no collection is without a vector
-        index = self._client.prepare_index_params()
-        index.add_index(field_name="none", index_type="FLAT", metric_type="L2")
-        self._create_collection(self._columns, columns, index)
-
-    def _create_collection(self, name: str, schema: Any, index: Any) -> None:
-        self._client.create_collection(name, schema=schema, consistency_level="Strong")
-        self._client.create_index(name, index, sync=False)  # of nothing: no need to wait
-        self._client.load_collection(name)
-
-    def _index_params(self, kind: str, rows: int) -> Any:
-        params = self._client.prepare_index_params()
-        if self.settings.dimension is not None:
-            options = {"hnsw": {"M": 16, "efConstruction": 200}, FLAT: {}}.get(kind, {"nlist": _lists(rows)})
-            params.add_index(field_name="vector", index_type=_INDEXES[kind], metric_type=self._metric, params=options)
-        if self.settings.words is not None:
-            params.add_index(field_name="bm25", index_type="SPARSE_INVERTED_INDEX", metric_type="BM25", params={"bm25_k1": K1, "bm25_b": B})
-        return params
 
     @contextmanager
     def _clear_errors(self) -> Iterator[None]:
         try:
             yield
-        except _pymilvus().MilvusException as error:
+        except milvus_client.pymilvus().MilvusException as error:
             said = str(error.message).strip().partition("\n")[0].rstrip(".")
             raise PlumeError(
                 f"Milvus at {self._at} refuses, or is not there: {said}. Is it running, and is the address right? "
@@ -141,15 +91,15 @@ class MilvusStore(BufferedStore):
         kind = self._kind()
         asked = self._filter(where)
         found = [] if exact and kind != "FLAT" else self._search(list(queries), "vector", self._metric, asked, top, self._effort(kind, top))
-        if kind != "FLAT" and (not found or min(map(len, found)) < top):
-            found = self._compare_all(queries, asked, top)
+        if kind != "FLAT" and (not found or min(map(len, found)) < min(top, _MOST)):
+            found = self._compare_all(queries, asked, min(top, _MOST))
         sign = -1.0 if self._metric == "L2" else 1.0
         return matches([[(key, sign * far) for key, far in rows] for rows in found], top)
 
     def search_words(self, queries: Sequence[str], *, top: int, where: Condition | None = None) -> Matches:
         """By Milvus' BM25; milvus-lite counts how rare a word is in each of its segments."""
         assert self.settings.words is not None
-        asked = [" ".join(counted(query, self.settings.words).elements()) for query in queries]
+        asked = [words_of(query, self.settings.words) for query in queries]
         found = self._search(asked, "bm25", "BM25", self._filter(where), top, {})
         return matches([[(key, abs(score) / (K1 + 1)) for key, score in rows] for rows in found], top)  # milvus-lite's are negative
 
@@ -173,7 +123,7 @@ class MilvusStore(BufferedStore):
     def _effort(self, kind: str, top: int) -> dict[str, Any]:
         if kind == "HNSW":
             return {"ef": max(100, 2 * top)}
-        return {} if kind == "FLAT" else {"nprobe": max(8, _lists(self.count()[1]) // 8)}
+        return {} if kind == "FLAT" else {"nprobe": max(8, milvus_client.lists(self.count()[1]) // 8)}
 
     def _compare_all(self, queries: Vectors, asked: str, top: int) -> list[list[tuple[int, float]]]:
         best = [[] for _ in queries]  # type: list[list[tuple[int, float]]]
@@ -195,18 +145,18 @@ class MilvusStore(BufferedStore):
     def get(self, keys: Sequence[int]) -> list[StoredPassage]:
         """In the same order."""
         places, found = self._places(), dict[int, StoredPassage]()
-        for some in _parts([int(key) for key in keys]):
+        for some in parts([int(key) for key in keys], _AT_ONCE):
             with self._clear_errors():
                 rows = self._client.query(self.name, filter=f"key in {some}", output_fields=_READ)
-            found |= {row["key"]: _passage(row, places) for row in rows}
+            found |= {row["key"]: passage_of(row, row[JSON], places) for row in rows}
         return [found[int(key)] for key in keys]
 
     def passages(self, documents: Sequence[str] | None = None) -> Iterator[StoredPassage]:
         """In the order in which they were added."""
         places = self._places()
-        for asked in [""] if documents is None else [_among(some) for some in _parts(list(documents))]:
+        for asked in [""] if documents is None else [_among(some) for some in parts(documents, _AT_ONCE)]:
             for rows in self._pages(asked, _READ):
-                yield from (_passage(row, places) for row in rows)
+                yield from (passage_of(row, row[JSON], places) for row in rows)
 
     def count(self) -> tuple[int, int]:
         """Documents and passages."""
@@ -222,11 +172,13 @@ class MilvusStore(BufferedStore):
 
     def _read_fields(self) -> Fields:
         with self._clear_errors():
-            rows = self._client.query(self._columns, filter="place > 0", output_fields=["name", "place", "type"], limit=_MOST)
+            rows = self._client.query(
+                milvus_client.columns_of(self.name), filter="place > 0", output_fields=["name", "place", "type"], limit=_MOST
+            )
         return {row["name"]: (row["place"], MetadataType(row["type"])) for row in sorted(rows, key=lambda row: row["place"])}
 
     def _keys(self, documents: Sequence[str]) -> dict[int, str]:
-        rows = (row for some in _parts(list(documents)) for page in self._pages(_among(some), ["key", "document"]) for row in page)
+        rows = (row for some in parts(documents, _AT_ONCE) for page in self._pages(_among(some), ["key", "document"]) for row in page)
         return {row["key"]: row["document"] for row in rows}
 
     def _numbers(self) -> Iterator[tuple[str, int]]:
@@ -237,21 +189,32 @@ class MilvusStore(BufferedStore):
     def _write_fields(self, fields: Fields) -> None:
         with self._clear_errors():
             self._client.upsert(
-                self._columns,
+                milvus_client.columns_of(self.name),
                 [{"name": name, "place": place, "type": kind.value, "none": [0.0, 0.0]} for name, (place, kind) in fields.items()],
             )
 
     def _insert(self, passages: Sequence[StoredPassage], vectors: Vectors | None) -> list[int]:
         places, keys = self._places(), list[int]()
-        rows = [_row(one, places, self.settings) | ({} if vectors is None else {"vector": vectors[n]}) for n, one in enumerate(passages)]
+        rows = [self._row(one, places) | ({} if vectors is None else {"vector": vectors[n]}) for n, one in enumerate(passages)]
         with self._clear_errors():
-            for some in _parts(rows):
+            for some in parts(rows, _AT_ONCE):
                 keys += self._client.insert(self.name, some)["ids"]
         return keys
 
+    def _row(self, passage: StoredPassage, places: dict[str, int]) -> dict[str, Any]:
+        if (size := len(passage.text.encode())) > milvus_client.LONGEST:
+            raise PlumeError(
+                f"Document '{passage.document}' has a text of {size:,} bytes; Milvus keeps at most {milvus_client.LONGEST:,}: "
+                "let plume cut it (--model), or shorten it."
+            )
+        row = row_of(passage) | {JSON: metadata_of(passage, places)}
+        if self.settings.words is not None:
+            row["words"] = words_of(passage.text, self.settings.words).encode()[: milvus_client.LONGEST].decode(errors="ignore")
+        return row
+
     def _delete(self, keys: Sequence[int]) -> None:
         with self._clear_errors():
-            for some in _parts(list(keys)):
+            for some in parts(keys, _AT_ONCE):
                 self._client.delete(self.name, ids=some)
 
     def _settle(self) -> None:
@@ -267,17 +230,17 @@ class MilvusStore(BufferedStore):
         rows, wanted = self.count()[1], self.settings.type
         if wanted == AUTO:
             wanted = "hnsw" if rows > SMALL else FLAT
-        if not rows or self._kind() == _INDEXES[wanted] or (self.settings.type == AUTO and wanted == FLAT):
+        if not rows or self._kind() == milvus_client.INDEXES[wanted] or (self.settings.type == AUTO and wanted == FLAT):
             return None
         self._build(wanted, rows)
-        return f"Milvus built {_INDEXES[wanted]} over {rows:,} passages"
+        return f"Milvus built {milvus_client.INDEXES[wanted]} over {rows:,} passages"
 
     def _build(self, kind: str, rows: int) -> None:
         with self._clear_errors():
             self._client.release_collection(self.name)
             for name in self._client.list_indexes(self.name):
                 self._client.drop_index(self.name, name)
-            self._client.create_index(self.name, self._index_params(kind, rows))
+            self._client.create_index(self.name, milvus_client.index_params(self._client, self.settings, kind, rows))
             self._client.load_collection(self.name)
 
     def compact(self) -> None:
@@ -292,58 +255,8 @@ class MilvusStore(BufferedStore):
         self._client.close()
 
 
-def _pymilvus() -> Any:
-    try:
-        import pymilvus
-    except ImportError:
-        raise PlumeError("An index in Milvus needs pymilvus: pip install 'plume-lm[milvus]'.") from None
-    return pymilvus
-
-
-def _connect(url: str) -> Any:
-    client = _pymilvus().MilvusClient
-    logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # it prints what it raises
-    if _is_file(url):
-        return client(url.removeprefix("milvus://"))
-    address = BackendAddress.parse(url)
-    token = f"{address.user}:{address.password}" if address.password else os.environ.get("MILVUS_TOKEN", "")
-    return client(address.http(19_530), token=token, db_name=address.path.strip("/"), timeout=10)
-
-
-def _is_file(url: str) -> bool:
-    return url.endswith(".db")
-
-
-def _lists(rows: int) -> int:
-    return max(1, min(65_536, 4 * math.isqrt(rows)))
-
-
-def _parts(whole: list[Any]) -> Iterator[list[Any]]:
-    return (whole[begin : begin + _AT_ONCE] for begin in range(0, len(whole), _AT_ONCE))
-
-
 def _among(documents: list[str]) -> str:
     return f"document in [{', '.join(map(literal, documents))}]"
-
-
-def _row(passage: StoredPassage, places: dict[str, int], settings: IndexSettings) -> dict[str, Any]:
-    if (size := len(passage.text.encode())) > _LONGEST:
-        raise PlumeError(
-            f"Document '{passage.document}' has a text of {size:,} bytes; Milvus keeps at most {_LONGEST:,}: let plume cut it (--model), or shorten it."
-        )
-    row = {name: getattr(passage, name) for name in ("document", "text", "number", "start", "end")}
-    row[JSON] = to_json_fields(passage.metadata, places) | to_json_fields({"id": passage.document}, {"id": 0})
-    if settings.words is not None:
-        words = " ".join(counted(passage.text, settings.words).elements())
-        row["words"] = words.encode()[:_LONGEST].decode(errors="ignore")
-    return row
-
-
-def _passage(row: dict[str, Any], places: dict[str, int]) -> StoredPassage:
-    return StoredPassage(
-        document=row["document"], number=row["number"], text=row["text"], start=row["start"], end=row["end"],
-        metadata=from_json_fields(row[JSON], places),
-    )  # fmt: skip
 
 
 BACKEND = MilvusStore

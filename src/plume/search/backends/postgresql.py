@@ -7,20 +7,17 @@ computed by a statement, as PostgreSQL's own ranking does not know how rare a wo
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
-from plume.core.errors import PlumeError
-from plume.search.address import checked_name, without_password
+from plume.search.address import checked_name
 from plume.search.backend import ID, Matches, StoredPassage, Vectors
 from plume.search.backends import _postgresql_vectors as nearest
-from plume.search.backends._postgresql_words import PostgreSQLWords
+from plume.search.backends._postgresql_connection import PostgreSQLConnection
 from plume.search.backends._shared import check_type, matches
 from plume.search.settings import IndexSettings
-from plume.search.where.postgresql import to_postgresql
+from plume.search.where.postgresql import cleaned, to_postgresql
 from plume.search.where.tree import Condition, MetadataType
 
 _PAGE = 1_000
@@ -42,17 +39,8 @@ _TYPES = {
 }
 
 
-class PostgreSQLStore:
-    """A connection, on which either one state is read or one change is written."""
-
-    def __init__(self, url: str, settings: IndexSettings, name: str) -> None:
-        self.settings, self.name, self._at = settings, name, without_password(url)
-        self._guard = threading.RLock()
-        self._depth, self._writing = 0, False
-        with self._clear_errors():
-            self._connection = _psycopg().connect(url, autocommit=True, connect_timeout=10)
-            self._execute("SELECT set_config('search_path', %s || ', ' || current_setting('search_path'), false)", [name])
-        self._words = None if settings.words is None else PostgreSQLWords(self._connection, settings.words)
+class PostgreSQLStore(PostgreSQLConnection):
+    """The tables of an index."""
 
     @staticmethod
     def address(url: str) -> str:
@@ -89,84 +77,6 @@ class PostgreSQLStore:
             opened._execute(f"DROP SCHEMA IF EXISTS {opened.name} CASCADE")
         opened.close()
 
-    # Transactions
-
-    def _execute(self, statement: str, values: Sequence[Any] | None = None) -> Any:
-        return self._connection.execute(statement, None if values is None else [_clean(value) for value in values])
-
-    @contextmanager
-    def snapshot(self) -> Iterator[None]:
-        """A transaction that reads one state; while something is written, that is it."""
-        with self._guard, self._clear_errors():
-            begins = self._depth == 0 and not self._writing
-            if begins:
-                self._execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            self._depth += 1
-            try:
-                yield
-            finally:
-                self._depth -= 1
-                if begins and not self._connection.closed:
-                    self._execute("ROLLBACK")
-
-    @contextmanager
-    def _change(self) -> Iterator[None]:
-        with self._guard:
-            try:
-                with self._clear_errors():
-                    if not self._writing:
-                        self._begin_writing()
-                    yield
-            except BaseException:
-                self.rollback()
-                raise
-
-    def _begin_writing(self) -> None:
-        assert self._depth == 0, "not while reading"
-        self._execute("BEGIN")
-        self._writing = True
-        if not self._execute("SELECT pg_try_advisory_xact_lock(hashtext(%s))", [self.name]).fetchone()[0]:
-            raise PlumeError(f"Another process is writing to {self.name} at {self._at}: wait for it, then try again.")
-
-    def commit(self) -> None:
-        """The transaction's."""
-        if self._writing:
-            with self._change():
-                if self._words is not None:
-                    self._words.flush()
-                self._execute("COMMIT")
-                self._writing = False
-
-    def rollback(self) -> None:
-        """The transaction's."""
-        if self._writing:
-            self._writing = False
-            if self._words is not None:
-                self._words.forget()
-            if not self._connection.closed:
-                self._execute("ROLLBACK")
-
-    def close(self) -> None:
-        """What was not committed is lost."""
-        self._connection.close()
-
-    @contextmanager
-    def _clear_errors(self) -> Iterator[None]:
-        psycopg = _psycopg()
-        try:
-            yield
-        except (psycopg.errors.InvalidSchemaName, psycopg.errors.UndefinedTable):
-            raise PlumeError(f"The index {self.name} is not at {self._at}: it was removed there. Build it again.") from None
-        except psycopg.errors.InsufficientPrivilege as error:
-            raise PlumeError(f"{self._at} does not allow it: {_first_line(error)}. Ask its owner for the permission.") from None
-        except (psycopg.errors.DiskFull, psycopg.errors.ReadOnlySqlTransaction) as error:
-            raise PlumeError(f"{self._at} takes nothing: {_first_line(error)}. What was committed before is intact.") from None
-        except psycopg.OperationalError as error:
-            raise PlumeError(
-                f"No answer from PostgreSQL at {self._at}: {_first_line(error)}. Is it running, and is the address right? "
-                "A password comes from PGPASSWORD, ~/.pgpass or the URL in --backend."
-            ) from None
-
     # Reading
 
     @property
@@ -186,7 +96,7 @@ class PostgreSQLStore:
         names = {name: place for name, _, place in fields} | {ID: "document"}
         types = {name: kind for name, kind, _ in fields} | {ID: MetadataType.TEXT}
         text, values = to_postgresql(where, types, names.__getitem__)
-        return f"WHERE ({text})", [_clean(value) for value in values]
+        return f"WHERE ({text})", [cleaned(value) for value in values]
 
     def search_vectors(self, queries: Vectors, *, top: int, where: Condition | None = None, exact: bool = False) -> Matches:
         """By pgvector's index, if there is one."""
@@ -222,7 +132,7 @@ class PostgreSQLStore:
         """Those of them that are there."""
         with self.snapshot():
             rows = self._execute("SELECT DISTINCT document FROM passages WHERE document = ANY(%s)", [list(documents)]).fetchall()
-        return {document for document in documents if (_clean(document),) in set(rows)}
+        return {document for document in documents if (cleaned(document),) in set(rows)}
 
     def passages(self, documents: Sequence[str] | None = None) -> Iterator[StoredPassage]:
         """In the order in which they were added."""
@@ -290,7 +200,7 @@ class PostgreSQLStore:
                     metadata = [_stored(one.metadata.get(name)) for name, _, _ in fields]
                     vector = [] if vectors is None else [nearest.written(vectors[place])]
                     row = [first + place, one.document, one.number, one.start, one.end, lengths[place], one.text, *metadata, *vector]
-                    copy.write_row([_clean(value) for value in row])
+                    copy.write_row([cleaned(value) for value in row])
 
     def remove(self, documents: Sequence[str]) -> int:
         """Their rows; what their words were counted as stays until `compact`."""
@@ -327,27 +237,8 @@ class PostgreSQLStore:
             self._execute("VACUUM (ANALYZE) passages")
 
 
-def _psycopg() -> Any:
-    try:
-        import psycopg
-    except ImportError:
-        raise PlumeError("An index in PostgreSQL needs psycopg: pip install 'plume-lm[postgresql]'.") from None
-    return psycopg
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
-
-
-def _clean(value: Any) -> Any:
-    """PostgreSQL's text has no NUL; U+FFFD takes its place, so that offsets stay."""
-    if isinstance(value, str):
-        return value.replace("\0", "\ufffd")
-    return [_clean(one) for one in value] if isinstance(value, list) else value
-
-
 def _stored(value: Any) -> Any:
-    return json.dumps(value, ensure_ascii=False).replace("\\u0000", "\ufffd") if isinstance(value, list | tuple) else value
+    return json.dumps(cleaned(list(value)), ensure_ascii=False) if isinstance(value, list | tuple) else value
 
 
 BACKEND = PostgreSQLStore

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from plume.search.where.plain import plain
 from plume.search.where.sql import Compiled
@@ -28,7 +29,7 @@ def _compiled(condition: Condition, types: Mapping[str, MetadataType], name: Cal
         case IsMissing(column=column):
             return f"{name(column)} IS NULL", []
         case Has(column=column, value=value):
-            alike = [json.dumps(one, ensure_ascii=False) for one in _alike(value)]
+            alike = [json.dumps(cleaned(one), ensure_ascii=False) for one in _alike(value)]
             return " OR ".join([f"{name(column)} @> %s::jsonb"] * len(alike)), [*alike]
         case Negated(condition=inner):
             text, bound = _compiled(inner, types, name)
@@ -42,3 +43,10 @@ def _compiled(condition: Condition, types: Mapping[str, MetadataType], name: Cal
 def _alike(value: Value) -> list[Value]:
     """In a list true is 1 and false is 0, as sqlite has it."""
     return [int(value), bool(value)] if value in (0, 1) else [value]
+
+
+def cleaned(value: Any) -> Any:
+    """PostgreSQL's text has no NUL; U+FFFD takes its place, so that offsets stay."""
+    if isinstance(value, str):
+        return value.replace("\0", "\ufffd")
+    return [cleaned(one) for one in value] if isinstance(value, list) else value
