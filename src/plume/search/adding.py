@@ -15,8 +15,8 @@ from plume.search.schema import MetadataSchema
 from plume.search.settings import IndexSettings, Metric
 from plume.search.sources import SourceDocument
 
-CHUNK = 1_000  # documents that are embedded together
-COMMITTED = 20  # chunks a commit: what a kill loses at most
+CHUNK, _CHARACTERS = 1_000, 2_000_000  # documents that are embedded together, and what they may hold
+_COMMITTED = 5  # chunks a commit: what a kill loses at most
 
 
 @dataclass(kw_only=True)
@@ -51,7 +51,7 @@ def add_documents(
         place += len(chunk)
         _add_chunk(backend, settings, chunk, rows, schema, how, added)
         how.shown(added)
-        if number % COMMITTED == 0 and how.vectors is None:
+        if number % _COMMITTED == 0 and how.vectors is None:
             backend.commit()
     if how.vectors is not None and place != len(how.vectors):
         backend.rollback()
@@ -62,11 +62,13 @@ def add_documents(
 
 def _chunks(documents: Iterable[SourceDocument]) -> Iterator[list[SourceDocument]]:
     chunk: list[SourceDocument] = []
+    size = 0
     for document in documents:
         chunk.append(document)
-        if len(chunk) == CHUNK:
+        size += len(document.text)
+        if len(chunk) == CHUNK or size >= _CHARACTERS:
             yield chunk
-            chunk = []
+            chunk, size = [], 0
     if chunk:
         yield chunk
 
