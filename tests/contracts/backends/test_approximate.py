@@ -29,12 +29,13 @@ def test_a_filter_does_not_starve_it(make_backend: Make, url: str, number: int) 
     query = source.normal(size=(1, WIDTH)).astype(np.float32)
     near = (vectors @ query[0]).argsort()  # the farthest first
     rare = set(near[: ROWS // 100].tolist())
-    backend, _ = make_backend(dimension=WIDTH, type=types[number], words=None)
+    backend, _ = make_backend(dimension=WIDTH, type=types[number])
     backend.declare({"rare": MetadataType.INT})
-    backend.add([StoredPassage(document=str(row), text="", metadata={"rare": int(row in rare)}) for row in range(ROWS)], vectors)
+    backend.add([StoredPassage(document=str(row), text="cats", metadata={"rare": int(row in rare)}) for row in range(ROWS)], vectors)
     backend.commit()
     backend.prepare()
     assert types[number].partition("-")[0] in backend.info()["type"].lower()
+    assert (backend.search_words(["cat"], top=2).keys >= 0).all()
 
     found = backend.search_vectors(query, top=TOP, where=Compare(column="rare", operator=Comparing.EQUAL, value=1))
     best = [str(row) for row in sorted(rare, key=lambda row: -float(vectors[row] @ query[0]))][:TOP]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,19 +12,18 @@ from plume.search.settings import Analysis
 
 _FLUSHED = 20_000  # passages, so that memory stays bounded
 _SCHEMA = """
-CREATE TABLE postings(term text COLLATE "C" NOT NULL, keys bigint[] NOT NULL, counts int[] NOT NULL);
+CREATE TABLE postings(term text COLLATE "C" NOT NULL, keys bigint[] NOT NULL, counts int[] NOT NULL, lengths int[] NOT NULL);
 CREATE INDEX ON postings USING hash(term);
 """
-# Removed passages count until the words are counted anew, in how often a word occurs and in how many passages there are alike.
+_OFTEN = "SELECT term, sum(cardinality(keys))::float8 FROM postings WHERE term = ANY(%s::text[]) GROUP BY term"
+# Passages are looked up in the order of their scores, until there are enough that are left and allowed.
 _BEST = f"""
-WITH asked AS (SELECT * FROM unnest(%s::text[], %s::float8[]) AS asked(term, times)),
-found AS MATERIALIZED (SELECT term, keys, counts FROM postings WHERE term = ANY(%s::text[])),
-weights AS (
-    SELECT term, times * ln(1 + (state.rows - often + 0.5) / (often + 0.5)) AS weight
-    FROM (SELECT term, sum(cardinality(keys))::float8 AS often FROM found GROUP BY term) AS counted JOIN asked USING (term) CROSS JOIN state),
-scored AS (SELECT one.key, one.count, weight FROM found JOIN weights USING (term) CROSS JOIN unnest(keys, counts) AS one(key, count))
-SELECT key, sum(weight * count / (count + {K1} * ({1 - B} + {B} * length / (state.words::float8 / state.rows)))) AS score
-FROM scored JOIN passages USING (key) CROSS JOIN state {{where}} GROUP BY key ORDER BY score DESC, key LIMIT %s
+SELECT key, score FROM (
+    SELECT one.key, sum(weight * count / (count + {K1} * ({1 - B} + {B} * length / %s))) AS score
+    FROM unnest(%s::text[], %s::float8[]) AS asked(term, weight) JOIN postings USING (term)
+    CROSS JOIN unnest(keys, counts, lengths) AS one(key, count, length)
+    GROUP BY one.key ORDER BY score DESC, one.key) AS scored
+JOIN passages USING (key) {{where}} ORDER BY score DESC, key LIMIT %s
 """
 
 
@@ -40,7 +40,7 @@ class PostgreSQLWords:
 
     def forget(self) -> None:
         """What was not written."""
-        self._pending: dict[str, tuple[list[int], list[int]]] = {}
+        self._pending: dict[str, tuple[list[int], list[int], list[int]]] = {}
         self._passages = self._total = 0
 
     def add(self, first: int, texts: Sequence[str]) -> list[int]:
@@ -50,9 +50,10 @@ class PostgreSQLWords:
             words = counted(text, self._analysis)
             lengths.append(words.total())
             for word, count in words.items():
-                keys, counts = self._pending.setdefault(word, ([], []))
+                keys, counts, those = self._pending.setdefault(word, ([], [], []))
                 keys.append(key)
                 counts.append(min(count, 255))  # as the embedded backend counts
+                those.append(lengths[-1])
         self._total += sum(lengths)
         self._passages += len(texts)
         if self._passages >= _FLUSHED:
@@ -63,8 +64,8 @@ class PostgreSQLWords:
         """What has come since, in the transaction that is open."""
         if self._passages:
             with self._connection.cursor().copy("COPY postings FROM STDIN") as copy:
-                for word, (keys, counts) in self._pending.items():
-                    copy.write_row([word, keys, counts])
+                for word, arrays in self._pending.items():
+                    copy.write_row([word, *arrays])
             self._connection.execute("UPDATE state SET words = words + %s", [self._total])
         self.forget()
 
@@ -74,10 +75,15 @@ class PostgreSQLWords:
         self._connection.execute("DELETE FROM postings")
 
     def best(self, query: str, where: str, values: Sequence[Any], *, top: int) -> list[tuple[int, float]]:
-        """Keys and scores."""
+        """Keys and scores. What was removed counts until the words are counted anew: as passages, and in how many a word is."""
         words = counted(query, self._analysis)
-        asked = [list(words), [float(one) for one in words.values()], list(words)]
-        return self._connection.execute(_BEST.format(where=where), [*asked, *values, top]).fetchall()
+        rows, total = self._connection.execute("SELECT rows, words FROM state").fetchone()
+        often = dict(self._connection.execute(_OFTEN, [list(words)]).fetchall())
+        weights = {
+            word: times * math.log1p((rows - often[word] + 0.5) / (often[word] + 0.5)) for word, times in words.items() if word in often
+        }
+        asked = [total / max(rows, 1), list(weights), list(weights.values())]
+        return self._connection.execute(_BEST.format(where=where), [*asked, *values, top]).fetchall() if weights else []
 
     def problems(self) -> list[str]:
         """Passages with words that no word knows of, or too few of them."""

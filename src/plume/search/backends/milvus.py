@@ -238,8 +238,8 @@ class MilvusStore(BufferedStore):
     def _build(self, kind: str, rows: int) -> None:
         with self._clear_errors():
             self._client.release_collection(self.name)
-            for name in self._client.list_indexes(self.name):
-                self._client.drop_index(self.name, name)
+            while names := self._client.list_indexes(self.name):  # milvus-lite drops all with the first
+                self._client.drop_index(self.name, names[0])
             self._client.create_index(self.name, milvus_client.index_params(self._client, self.settings, kind, rows))
             self._client.load_collection(self.name)
 
