@@ -7,7 +7,7 @@ import secrets
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
-from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from plume.core.errors import PlumeError
 
@@ -55,16 +55,17 @@ def without_password(url: str) -> str:
 
     >>> without_password("postgresql://me:secret@host/base?sslmode=require&password=again")
     'postgresql://me@host/base?sslmode=require'
+    >>> without_password("postgresql://me:a/b?@c@host:5432/base")
+    'postgresql://me@host:5432/base'
     """
     if "://" not in url:
         return url
     scheme, rest = url.split("://", 1)
-    end = min((place for sign in "/?#" if (place := rest.find(sign)) >= 0), default=len(rest))
-    who, at, host = rest[:end].rpartition("@")
-    split = urlsplit(f"x://{host}{rest[end:]}")
-    query = urlencode([(name, value) for name, value in parse_qsl(split.query, keep_blank_values=True) if name not in _SECRET], safe="/")
+    who, at, where = rest.rpartition("@")  # the last one: a password may have any sign
+    host, _, query = where.partition("?")
+    kept = urlencode([(name, value) for name, value in parse_qsl(query, keep_blank_values=True) if name not in _SECRET], safe="/")
     user = who.partition(":")[0]
-    return f"{scheme}://{user + at if user else ''}{urlunsplit(('', '', f'{host}{split.path}', query, ''))}"
+    return f"{scheme}://{user + at if user else ''}{host}{'?' if kept else ''}{kept}"
 
 
 def new_name(folder: Path) -> str:

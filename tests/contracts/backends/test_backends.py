@@ -12,6 +12,7 @@ import pytest
 from plume.core.errors import PlumeError
 from plume.search.backend import ID, Backend, Matches, StoredPassage
 from plume.search.backends import open_backend
+from plume.search.backends._buffered import BufferedStore
 from plume.search.settings import IndexSettings, Metric
 from plume.search.where.parse import parse_where
 from plume.search.where.tree import MetadataType
@@ -167,6 +168,43 @@ def test_a_rollback_forgets(make_backend: Make) -> None:
     backend.rollback()
     assert backend.count() == (3, 4) and backend.has(["a", "c"]) == {"a"} and "new" not in backend.columns
     assert backend.check() == []
+
+
+def killed(*_: Any) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_kill_within_a_commit_loses_nothing(make_backend: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there are no transactions: between writing what is new and removing what is old."""
+    backend: Any
+    backend, folder = filled(make_backend)
+    if not isinstance(backend, BufferedStore):
+        pytest.skip("has transactions")
+    backend.remove(["b"])
+    backend.add([StoredPassage(document="b", text="Birds.")], VECTORS[:1])
+    with monkeypatch.context() as patch:
+        patch.setattr(type(backend), "_delete", killed)
+        with pytest.raises(KeyboardInterrupt):
+            backend.commit()
+    backend._end_writing()  # the lock goes with the process
+    other = open_backend(folder, IndexSettings.load(folder))
+    assert other.check() == ["Document 'b' is there twice: put it in again with plume index update."]
+    assert other.has(["a", "b"]) == {"a", "b"}
+    assert other.remove(["b"]) == 1
+    other.add([StoredPassage(document="b", text="Birds.")], VECTORS[:1])
+    other.commit()
+    assert other.check() == [] and [one.text for one in other.passages(["b"])] == ["Birds."]
+    other.close()
+
+
+def test_a_large_change_is_written_as_it_grows_and_taken_back(make_backend: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("plume.search.backends._buffered._HELD", 2)
+    backend, _ = filled(make_backend)
+    backend.remove(["a"])
+    backend.add([StoredPassage(document=f"new{n}", text="birds") for n in range(4)], VECTORS)
+    backend.rollback()
+    assert backend.count() == (3, 4) and backend.check() == []
+    assert list(backend.passages()) == PASSAGES
 
 
 def test_whole_numbers_become_real(make_backend: Make) -> None:
