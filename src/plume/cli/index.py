@@ -41,6 +41,7 @@ TextField = Annotated[str, typer.Option("--text", help="Field that holds the tex
 IdField = Annotated[str | None, typer.Option("--id", help="Field that holds the id.  [default: id; else file and line]")]
 Types = Annotated[list[str] | None, typer.Option("--types", help="Type of a field: year=text; int, real, text, bool or list; repeatable.")]
 QueryModel = Annotated[Path | None, typer.Option("--model", help="Model directory.  [default: the one that made the index]")]
+Address = Annotated[str | None, typer.Option("--backend", help="Its server, with a password or elsewhere.  [default: as it was built]")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no summary.")]
 
 
@@ -66,7 +67,9 @@ def build(
     text: TextField = "",
     id: IdField = None,
     types: Types = None,
-    backend: Annotated[str, typer.Option(help="embedded, or the URL of another backend.")] = "embedded",
+    backend: Annotated[
+        str, typer.Option(help="embedded, milvus://HOST, milvus://FILE.db, postgresql://HOST/DATABASE or elasticsearch://HOST.")
+    ] = "embedded",
     resume: Annotated[bool, typer.Option("--resume", help="Continue a build that was interrupted.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the index at --out.")] = False,
     quiet: Quiet = False,
@@ -76,6 +79,7 @@ def build(
     from plume.core.files import removed_if_refused
     from plume.search.again import beside, put_in_place
     from plume.search.arguments import table_of_vectors
+    from plume.search.backends import dropped_if_refused
     from plume.search.index import Index
 
     if sum((model is not None, vectors is not None, no_vectors)) != 1 and not (model is not None and vectors is not None):
@@ -84,14 +88,15 @@ def build(
     dimension = None if ready is None else int(ready.shape[1])
     options: dict[str, Any] = {"text": text, "id": id, "types": _types(types)}
     if resume and (out / "index.json").exists():
-        with Index.open(out, model=model) as index:
+        with Index.open(out, model=model, backend=None if backend == "embedded" else backend) as index:
             _told(out, index, index.add_files(files, vectors=ready, skip_known=True, shown=_progress(quiet), **options), quiet)
         return
     replaced = overwrite and (out / "index.json").exists()
-    target = beside(out) if replaced else out
+    target = beside(out, backend) if replaced else out
     there = target.exists()
     with (
         removed_if_refused(target, unless=lambda: there),
+        dropped_if_refused(target, backend, unless=there),
         Index.create(
             target, model=model, dimension=dimension, type=type, recall=recall, metric=metric, words=None if words == "none" else words,
             passage=passage, overlap=overlap, backend=backend,
@@ -100,7 +105,7 @@ def build(
         added = index.add_files(files, vectors=ready, shown=_progress(quiet), **options)
         _told(out, index, added, quiet)
     if replaced:
-        put_in_place(target, out)
+        put_in_place(target, out, backend)
 
 
 @app.command("add")
@@ -114,10 +119,11 @@ def add(
     id: IdField = None,
     types: Types = None,
     resume: Annotated[bool, typer.Option("--resume", help="Skip documents that are there already.")] = False,
+    backend: Address = None,
     quiet: Quiet = False,
 ) -> None:
     """Add documents."""
-    _add(index, files, model, quiet, vectors=vectors, text=text, id=id, types=_types(types), skip_known=resume)
+    _add(index, files, model, backend, quiet, vectors=vectors, text=text, id=id, types=_types(types), skip_known=resume)
 
 
 @app.command("update")
@@ -130,19 +136,22 @@ def update(
     text: TextField = "",
     id: IdField = None,
     types: Types = None,
+    backend: Address = None,
     quiet: Quiet = False,
 ) -> None:
     """Replace documents of the same id; new ones are added."""
-    _add(index, files, model, quiet, vectors=vectors, text=text, id=id, types=_types(types), replace_known=True)
+    _add(index, files, model, backend, quiet, vectors=vectors, text=text, id=id, types=_types(types), replace_known=True)
 
 
 @app.command("remove")
 @with_parts
-def remove(index: IndexFolder, ids: Annotated[list[str], typer.Argument(help="Ids of documents.")], quiet: Quiet = False) -> None:
+def remove(
+    index: IndexFolder, ids: Annotated[list[str], typer.Argument(help="Ids of documents.")], backend: Address = None, quiet: Quiet = False
+) -> None:
     """Remove documents by id."""
     from plume.search.index import Index
 
-    with Index.open(index) as opened:
+    with Index.open(index, backend=backend) as opened:
         removed = opened.remove(ids)
         if not quiet:
             print(f"removed {removed:,} of {len(set(ids)):,} documents; {len(opened):,} left", file=sys.stderr)
@@ -150,11 +159,11 @@ def remove(index: IndexFolder, ids: Annotated[list[str], typer.Argument(help="Id
 
 @app.command("check")
 @with_parts
-def check(index: IndexFolder) -> None:
+def check(index: IndexFolder, backend: Address = None) -> None:
     """Verify that texts, words, vectors, metadata and checksums agree; exit code 1 if not."""
     from plume.search.index import Index
 
-    with Index.open(index) as opened:
+    with Index.open(index, backend=backend) as opened:
         problems = opened.check()
         documents, passages = opened.backend.count()
     for problem in problems:
@@ -166,11 +175,11 @@ def check(index: IndexFolder) -> None:
 
 @app.command("info")
 @with_parts
-def info(index: IndexFolder, as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+def info(index: IndexFolder, as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False, backend: Address = None) -> None:
     """Show what an index holds and what made it."""
     from plume.search.index import Index
 
-    with Index.open(index) as opened:
+    with Index.open(index, backend=backend) as opened:
         found = opened.info()
     if as_json:
         print(json.dumps(found, ensure_ascii=False))
@@ -183,11 +192,11 @@ def info(index: IndexFolder, as_json: Annotated[bool, typer.Option("--json", hel
 
 @app.command("compact")
 @with_parts
-def compact(index: IndexFolder, quiet: Quiet = False) -> None:
+def compact(index: IndexFolder, backend: Address = None, quiet: Quiet = False) -> None:
     """Drop removed documents for good, and build the vector index again."""
     from plume.search.index import Index
 
-    with Index.open(index) as opened:
+    with Index.open(index, backend=backend) as opened:
         opened.compact()
         if not quiet:
             print(f"{len(opened):,} documents", file=sys.stderr)
@@ -198,22 +207,38 @@ def compact(index: IndexFolder, quiet: Quiet = False) -> None:
 def embed_again(
     index: IndexFolder,
     model: Annotated[Path, typer.Option("--model", help="Model directory that embeds the texts from now on.")],
+    backend: Address = None,
     quiet: Quiet = False,
 ) -> None:
     """Embed all passages again, with another model."""
     from plume.search.index import Index
 
-    opened = Index.open(index)
+    opened = Index.open(index, backend=backend)
     made = opened.embed_again(model)
     if not quiet:
         print(f"{len(made):,} documents embedded again with {model}", file=sys.stderr)
     made.close()
 
 
-def _add(folder: Path, files: list[str], model: Path | None, quiet: bool, **options: Any) -> None:
+@app.command("drop")
+def drop(index: IndexFolder, backend: Address = None, quiet: Quiet = False) -> None:
+    """Delete an index: its folder, and what it has on a server."""
+    import shutil
+
+    from plume.search.backends import drop_backend, elsewhere
+    from plume.search.settings import IndexSettings
+
+    settings = elsewhere(index, IndexSettings.load(index), backend)
+    drop_backend(index, settings.backend)
+    shutil.rmtree(index)
+    if not quiet:
+        print(f"deleted {index}", file=sys.stderr)
+
+
+def _add(folder: Path, files: list[str], model: Path | None, backend: str | None, quiet: bool, **options: Any) -> None:
     from plume.search.index import Index
 
-    with Index.open(folder, model=model) as opened:
+    with Index.open(folder, model=model, backend=backend) as opened:
         _told(folder, opened, opened.add_files(files, shown=_progress(quiet), **options), quiet)
 
 

@@ -20,6 +20,9 @@ def run(
     by: Annotated[str | None, typer.Option(help="vectors, words or hybrid.  [default: hybrid if the index has both]")] = None,
     rerank: Annotated[Path | None, typer.Option(help="Re-rank the best with a model fine-tuned on pairs of texts.")] = None,
     model: Annotated[Path | None, typer.Option(help="Model directory that embeds queries.  [default: the one that made the index]")] = None,
+    backend: Annotated[
+        str | None, typer.Option(help="Server of the index, with a password or elsewhere.  [default: as it was built]")
+    ] = None,
     exact: Annotated[bool, typer.Option("--exact", help="Compare with every vector, whatever the type of the index.")] = False,
     evaluate: Annotated[
         Path | None, typer.Option("--eval", help="Measure recall, MRR, nDCG and time on a file of queries and ids: query<tab>id a line.")
@@ -34,7 +37,7 @@ def run(
 
     if (evaluate is None) == (not query):
         raise PlumeError("Give a query, or a file of queries with --eval.")
-    with Index.open(index, model=model) as opened:
+    with Index.open(index, model=model, backend=backend) as opened:
         if evaluate is not None:
             scores = measure(opened, read_queries(evaluate), ks=sorted({1, 5, top}), where=where, by=by, rerank=rerank)  # type: ignore[arg-type]
             print("\n".join(json.dumps(one.as_json()) for one in scores) if as_json else shown(scores))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from plume.search.adding import CHUNK, checked
 from plume.search.backend import Backend, StoredPassage
-from plume.search.backends import create_backend
+from plume.search.backends import addressed, create_backend, drop_backend
 from plume.search.models import Model, fingerprint_of, load_embedder
 from plume.search.settings import IndexSettings
 
@@ -17,9 +17,10 @@ from plume.search.settings import IndexSettings
 def embed_again(folder: Path, settings: IndexSettings, backend: Backend, model: Model, shown: Callable[[int], None]) -> str | None:
     """The passages stay; what was built, in words. `backend` is closed by it."""
     embedder = load_embedder(model)
-    new = replace(settings, dimension=embedder.width, model=fingerprint_of(model, embedder))
-    fresh = beside(folder)
+    new = addressed(folder, replace(settings, dimension=embedder.width, model=fingerprint_of(model, embedder)))
+    fresh = beside(folder, settings.backend)
     fresh.mkdir(parents=True)
+    new.save(fresh)
     target = create_backend(fresh, new)
     target.declare(backend.columns)
     done = 0
@@ -31,25 +32,26 @@ def embed_again(folder: Path, settings: IndexSettings, backend: Backend, model: 
     target.commit()
     said = target.prepare()
     target.close()
-    new.save(fresh)
     backend.close()
-    put_in_place(fresh, folder)
+    put_in_place(fresh, folder, settings.backend)
     return said
 
 
-def beside(folder: Path) -> Path:
-    """Where a new index is made before it replaces one; what an interrupted attempt left there is removed."""
+def beside(folder: Path, url: str) -> Path:
+    """Where a new index is made before it replaces one; what an interrupted attempt left there, and on the server at `url`, is removed."""
     fresh = folder.with_name(f".{folder.name}.new")
+    drop_backend(fresh, url)
     shutil.rmtree(fresh, ignore_errors=True)
     return fresh
 
 
-def put_in_place(fresh: Path, folder: Path) -> None:
+def put_in_place(fresh: Path, folder: Path, url: str) -> None:
     """The new index in the place of the old, which is moved aside first and removed last."""
     old = folder.with_name(f".{folder.name}.old")
     shutil.rmtree(old, ignore_errors=True)
     folder.rename(old)
     fresh.rename(folder)
+    drop_backend(old, url)
     shutil.rmtree(old, ignore_errors=True)
 
 

@@ -11,9 +11,10 @@ from plume.core.errors import PlumeError
 from plume.core.files import make_folder
 from plume.search import arguments
 from plume.search.adding import Added, Addition, add_documents, checked
+from plume.search.address import without_password
 from plume.search.again import embed_again
 from plume.search.backend import ID, Backend, Vectors
-from plume.search.backends import create_backend, open_backend
+from plume.search.backends import addressed, create_backend, elsewhere, open_backend
 from plume.search.hits import Hit
 from plume.search.models import Model, fingerprint_of, load_embedder, model_of
 from plume.search.ranking import CANDIDATES, make_hits
@@ -76,6 +77,7 @@ class Index:
             overlap=min(overlap, passage // 2),
             model=None if model is None or embedder is None else fingerprint_of(model, embedder),
         )
+        settings = addressed(path, settings)
         make_folder(path)
         made = cls(path, settings, create_backend(path, settings), model)
         made._embedder = embedder
@@ -83,11 +85,11 @@ class Index:
         return made
 
     @classmethod
-    def open(cls, folder: str | Path, *, model: Model | None = None) -> Self:
+    def open(cls, folder: str | Path, *, model: Model | None = None, backend: str | None = None) -> Self:
         """One that is there. `model` is asked for queries in place of the one that is written in it; a model that did not make its vectors is
-        refused."""
+        refused. `backend` is the address of its server with a password, or where that is now."""
         path = Path(folder)
-        settings = IndexSettings.load(path)
+        settings = elsewhere(path, IndexSettings.load(path), backend)
         return cls(path, settings, open_backend(path, settings), model)
 
     def __enter__(self) -> Self:
@@ -174,7 +176,8 @@ class Index:
         settings = self.settings
         model = None if settings.model is None else {key: value for key, value in settings.model.items() if key != "probe"}
         return {
-            "folder": str(self.folder), "backend": settings.backend, "documents": documents, "passages": passages, "dimension": settings.dimension,
+            "folder": str(self.folder), "backend": without_password(settings.backend),
+            "documents": documents, "passages": passages, "dimension": settings.dimension,
             "metric": settings.metric.value, "words": settings.words and settings.words.value, "passage": settings.passage, "model": model,
             "columns": {name: kind.value for name, kind in self.backend.columns.items()},
         } | self.backend.info()  # fmt: skip
@@ -251,6 +254,6 @@ class Index:
     def embed_again(self, model: Model, *, shown: Callable[[int], None] = lambda _: None) -> Index:
         """The same passages with the vectors of another model. The new index replaces the old when it is complete."""
         said = embed_again(self.folder, self.settings, self.backend, model, shown)
-        made = type(self).open(self.folder, model=model)
+        made = type(self).open(self.folder, model=model, backend=self.settings.backend)
         made.prepared = said
         return made

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from plume.core.errors import PlumeError
 from plume.core.files import read_json, write_json
+from plume.search.address import without_password
 
 FILE = "index.json"
 VERSION = 1
@@ -48,7 +49,8 @@ class IndexSettings:
 
     def save(self, folder: Path) -> None:
         """As index.json."""
-        write_json(folder / FILE, {one.name: getattr(self, one.name) for one in fields(self)})
+        data = {one.name: getattr(self, one.name) for one in fields(self)}
+        write_json(folder / FILE, data | {"backend": without_password(self.backend)})
 
     @classmethod
     def load(cls, folder: Path) -> Self:
