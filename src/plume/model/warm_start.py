@@ -31,8 +31,8 @@ class WarmStart(Part):
     """
 
     epochs: int = 20  # at most
-    share: float = 0.3
-    window: int = 5  # wide ones know what a text is about; the network learns by itself what stands beside what
+    share: float = 0.2
+    window: int = 3
     negatives: int = 5
     sample: float = 1e-4  # tokens above this share of the text are thinned out: what a text is about is said by the others
     spread: float = 1.6
