@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 import plume
 from plume.core.errors import PlumeError
 from plume.search.index import Index
+from plume.vectors.sentence import SentenceVectors
 
 DOCUMENTS: list[dict[str, Any]] = [
     {"id": "a", "text": "How to reset your password: open the settings.", "lang": "en", "year": 2021, "tags": ["help"]},
@@ -118,7 +119,7 @@ def test_a_model_directory_is_known_by_what_is_in_it(tmp_path: Path, language_mo
         assert index.search("one text", top=1, by="vectors")[0].vectors == pytest.approx(1.0, abs=1e-5)
     (tmp_path / "model" / "card.md").write_text("changed")
     assert Index.open(tmp_path / "idx").search("one text")
-    (tmp_path / "model" / "sentence.json").write_text("{}")
+    SentenceVectors(prompt="query: ").save(tmp_path / "model")
     with pytest.raises(PlumeError, match="did not make the vectors"):
         Index.open(tmp_path / "idx").search("one text")
 

@@ -93,12 +93,12 @@ def test_it_is_charged_and_in_the_card(corpus: Corpus, tmp_path: Path) -> None:
 def test_it_takes_a_share_of_the_budget(corpus: Corpus, tmp_path: Path) -> None:
     """As many epochs as the share buys, and one piece where it buys none."""
     found = []
-    for budget in ("1000tokens", "200000tokens"):
+    for budget in ("100tokens", "200000tokens"):
         start(settings(corpus, budget, "warm_start.epochs=50"), tmp_path / budget, quiet=True)
         found.append(read_record(tmp_path / budget))
     few, many = found
     assert few is not None and many is not None
-    assert few.epochs == 1 and 1 < many.epochs <= 50 and many.tokens <= 0.12 * 200_000
+    assert few.epochs == 1 and 1 < many.epochs <= 50 and many.tokens <= 0.21 * 200_000
 
 
 def test_the_same_seed_gives_the_same_bits_and_a_run_killed_before_its_first_checkpoint_begins_alike(
