@@ -212,6 +212,8 @@ class Index:
         if not all(one.strip() for one in queries):
             raise PlumeError("The query is empty.")
         arguments.positive(top, "--top")
+        if top > CANDIDATES:  # room is made for as many as are asked for
+            top = min(top, max(1, self.backend.count()[1]))
         side, reranker = self._side(by), load_reranker(rerank)
         wide = max(top, CANDIDATES) if side == "hybrid" or reranker else top
         vectors = self._query_vectors(list(queries)) if side != "words" else None

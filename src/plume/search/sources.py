@@ -125,6 +125,8 @@ def _cell(cell: str, kind: MetadataType, name: str, place: str) -> Any:
         raise PlumeError(
             f"{place}: '{name}' holds {cell[:40]!r}, which is no number as in the rows before. Mend it, or say --types {name}=text."
         ) from None
+    if kind is MetadataType.BOOL and cell.lower() not in ("true", "false"):
+        raise PlumeError(f"{place}: '{name}' holds {cell[:40]!r}, which is neither true nor false. Mend it, or say --types {name}=text.")
     return cell.lower() == "true" if kind is MetadataType.BOOL else cell
 
 

@@ -179,3 +179,20 @@ def test_one_writer_at_a_time(index: Index) -> None:
     index.backend.rollback()
     assert len(index) == 4
     assert Index.open(index.folder).remove(["a"]) == 1
+
+
+def test_more_hits_than_there_are_passages(index: Index) -> None:
+    assert len(index.search("password", top=2_000_000_000)) == len(index.search("password", top=100))
+
+
+def test_an_id_that_is_given_twice_far_apart_is_removed_once(index: Index) -> None:
+    assert index.remove(["a", *(f"other {number}" for number in range(600)), "a"]) == 1
+    assert index.check() == []
+
+
+def test_segments_of_words_stay_apart_after_compaction(index: Index) -> None:
+    index.add([{"id": "x", "text": "words that no other text has: zebra quagga okapi"}])
+    index.remove(["x"])
+    index.compact()
+    index.add([{"id": "y", "text": "one more text"}])
+    assert index.check() == []

@@ -104,3 +104,8 @@ def test_no_text_reaches_the_statement(where: str) -> None:
 def test_a_quoted_value_is_the_text_itself(value: str) -> None:
     condition = parse_where(f"lang = '{value.replace(chr(39), chr(39) * 2)}'", COLUMNS)
     assert to_sqlite(condition, lambda name: "x") == ("x = ?", [value])
+
+
+@pytest.mark.parametrize("number", [1234567890123456789, 2**63 - 1, -(2**63), 7])
+def test_whole_numbers_stay_whole_as_far_as_sqlite_has_them(number: int) -> None:
+    assert repr(number) in repr(parse_where(f"year = {number}", COLUMNS))

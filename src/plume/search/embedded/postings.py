@@ -84,7 +84,10 @@ def unpack(data: bytes) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
 
 def _write_segment(database: sqlite3.Connection, rows: Iterable[tuple[str, bytes]], passages: int) -> None:
     """A segment's rows stand together, so that merging small ones does not visit the large."""
-    low = database.execute("SELECT coalesce(max(number), 0) + 1 FROM postings").fetchone()[0]
+    # Behind every segment, also one whose last rows a compaction has taken.
+    low = database.execute(
+        "SELECT max((SELECT coalesce(max(number), 0) FROM postings), (SELECT coalesce(max(high), 0) FROM segments)) + 1"
+    ).fetchone()[0]
     high = low - 1
     for high, (term, data) in enumerate(rows, low):
         database.execute("INSERT INTO postings VALUES (?, ?, ?)", (high, term, data))

@@ -131,7 +131,7 @@ class EmbeddedStore(StoreReader):
     def remove(self, documents: Sequence[str]) -> int:
         """All passages of these."""
         with self._change():
-            numbers = [(number,) for _, number in self._numbers(documents)]
+            numbers = [(number,) for _, number in self._numbers(list(dict.fromkeys(documents)))]
             self._database.executemany("INSERT INTO gone SELECT key FROM passages WHERE document = ?", numbers)
             self._database.executemany("DELETE FROM passages WHERE document = ?", numbers)
             self._database.executemany("DELETE FROM documents WHERE number = ?", numbers)

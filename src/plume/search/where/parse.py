@@ -188,7 +188,8 @@ class _Parser:
         if token.kind == "string":
             value = token.text[1:-1].replace("''", "'")
         elif token.kind == "number":
-            value = int(token.text) if re.fullmatch(r"[-+]?\d{1,18}", token.text) else float(token.text)
+            whole = re.fullmatch(r"[-+]?\d{1,19}", token.text) is not None and -(2**63) <= int(token.text) < 2**63
+            value = int(token.text) if whole else float(token.text)
         else:
             value = token.kind == "true"
         if kind is not None and (type(value) not in _FITTING[kind]):
