@@ -7,15 +7,21 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from plume.core.files import locked
 from plume.search.adding import CHUNK, checked
 from plume.search.backend import Backend, StoredPassage
 from plume.search.backends import addressed, create_backend, drop_backend
 from plume.search.models import Model, fingerprint_of, load_embedder
-from plume.search.settings import IndexSettings
+from plume.search.settings import LOCK, IndexSettings, hidden
 
 
 def embed_again(folder: Path, settings: IndexSettings, backend: Backend, model: Model, shown: Callable[[int], None]) -> str | None:
     """The passages stay; what was built, in words. `backend` is closed by it."""
+    with locked(folder / LOCK, f"Another process is writing to {folder}: wait for it, then try again."):
+        return _embed_again(folder, settings, backend, model, shown)
+
+
+def _embed_again(folder: Path, settings: IndexSettings, backend: Backend, model: Model, shown: Callable[[int], None]) -> str | None:
     embedder = load_embedder(model)
     new = addressed(folder, replace(settings, dimension=embedder.width, model=fingerprint_of(model, embedder)))
     fresh = beside(folder, settings.backend)
@@ -39,7 +45,7 @@ def embed_again(folder: Path, settings: IndexSettings, backend: Backend, model: 
 
 def beside(folder: Path, url: str) -> Path:
     """Where a new index is made before it replaces one; what an interrupted attempt left there, and on the server at `url`, is removed."""
-    fresh = folder.with_name(f".{folder.name}.new")
+    fresh = hidden(folder, "new")
     drop_backend(fresh, url)
     shutil.rmtree(fresh, ignore_errors=True)
     return fresh
@@ -47,7 +53,7 @@ def beside(folder: Path, url: str) -> Path:
 
 def put_in_place(fresh: Path, folder: Path, url: str) -> None:
     """The new index in the place of the old, which is moved aside first and removed last."""
-    old = folder.with_name(f".{folder.name}.old")
+    old = hidden(folder, "old")  # should the second rename not come, whoever opens the index puts it back
     shutil.rmtree(old, ignore_errors=True)
     folder.rename(old)
     fresh.rename(folder)

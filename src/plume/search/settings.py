@@ -14,6 +14,7 @@ from plume.search.address import without_password
 FILE = "index.json"
 VERSION = 1
 EMBEDDED = "embedded"
+LOCK = "lock"  # in the folder: held by whoever writes
 
 
 class Metric(enum.StrEnum):
@@ -29,6 +30,12 @@ class Analysis(enum.StrEnum):
 
     JIEBA = "jieba"
     TRIGRAM = "trigram"  # every two and three characters in a row
+
+
+def hidden(folder: Path, suffix: str) -> Path:
+    """Beside an index, while it is replaced: `.NAME.new` is being made, `.NAME.old` is moved aside."""
+    whole = folder.resolve()
+    return whole.with_name(f".{whole.name}.{suffix}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +62,8 @@ class IndexSettings:
     @classmethod
     def load(cls, folder: Path) -> Self:
         """Refuses what a newer plume has written."""
+        if not folder.exists() and hidden(folder, "old").exists():  # a replacement was interrupted between its two renames
+            hidden(folder, "old").rename(folder)
         if not (folder / FILE).exists():
             raise PlumeError(f"{folder} is not an index: it has no {FILE}. Make one: plume index FILES --model MODEL --out {folder}.")
         data = read_json(folder / FILE, "what an index is made of")

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 import plume
 from plume.core.errors import PlumeError
+from plume.core.files import locked
 from plume.search.index import Index
 from plume.vectors.sentence import SentenceVectors
 
@@ -196,3 +197,22 @@ def test_segments_of_words_stay_apart_after_compaction(index: Index) -> None:
     index.compact()
     index.add([{"id": "y", "text": "one more text"}])
     assert index.check() == []
+
+
+def test_what_was_opened_before_a_replacement_says_so(tmp_path: Path, hashed: Any, index: Index) -> None:
+    before = Index.open(tmp_path / "idx", model=hashed)
+    index.embed_again(hashed)
+    with pytest.raises(PlumeError, match="open it again"):
+        before.add(["lost, had it been taken"])
+    assert Index.open(tmp_path / "idx", model=hashed).search("password", top=1)
+
+
+def test_a_replacement_that_was_interrupted_between_its_renames_is_undone(tmp_path: Path, hashed: Any, index: Index) -> None:
+    index.backend.close()
+    (tmp_path / "idx").rename(tmp_path / ".idx.old")
+    assert Index.open(tmp_path / "idx", model=hashed).search("password", top=1)
+
+
+def test_vectors_are_not_made_anew_while_another_writes(tmp_path: Path, hashed: Any, index: Index) -> None:
+    with locked(tmp_path / "idx" / "lock", "held"), pytest.raises(PlumeError, match="Another process is writing"):
+        index.embed_again(hashed)

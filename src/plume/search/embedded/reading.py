@@ -15,7 +15,7 @@ import numpy as np
 from plume.core.errors import PlumeError
 from plume.search.backend import NONE, Matches, StoredPassage, Vectors
 from plume.search.embedded import checking
-from plume.search.embedded.database import clear_database_errors, parse_state, read_state
+from plume.search.embedded.database import FILE, clear_database_errors, parse_state, read_state
 from plume.search.embedded.finding import find
 from plume.search.embedded.snapshot import Snapshot
 from plume.search.settings import IndexSettings
@@ -36,6 +36,7 @@ class StoreReader:
         self._depth = 0
         self._writing: ExitStack | None = None  # what a change that is under way holds
         self._seen, self._version = "", -1
+        self._opened = _identity(folder)
         self._snapshot: Snapshot | None = None
 
     @contextmanager
@@ -58,6 +59,7 @@ class StoreReader:
             try:
                 seen = read_state(self._database)
                 if seen != self._seen or self._snapshot is None:
+                    self._require_same()
                     self._snapshot = Snapshot(self.folder, self.settings, self._database, parse_state(seen))
                     self._seen = seen
                 self._version = self._database.execute(_VERSION).fetchone()[0]
@@ -69,6 +71,11 @@ class StoreReader:
             except BaseException:
                 self._database.execute("ROLLBACK")
                 raise
+
+    def _require_same(self) -> None:
+        """The files that a state names are looked for by their path: they must be those beside the database that was opened."""
+        if _identity(self.folder) != self._opened:
+            raise PlumeError(f"{self.folder} was replaced by another index since it was opened: open it again.")
 
     @property
     def _now(self) -> Snapshot:
@@ -169,3 +176,8 @@ def _value(value: Any, kind: str) -> Any:
         case MetadataType.BOOL:
             return bool(value)
     return value
+
+
+def _identity(folder: Path) -> tuple[int, int]:
+    found = (folder / FILE).stat()
+    return found.st_dev, found.st_ino

@@ -21,10 +21,8 @@ from plume.search.embedded.database import Committed, clear_database_errors, par
 from plume.search.embedded.postings import WordsWriter
 from plume.search.embedded.raw_vectors import RawVectors
 from plume.search.embedded.reading import StoreReader
-from plume.search.settings import IndexSettings
+from plume.search.settings import LOCK, IndexSettings
 from plume.search.where.tree import MetadataType
-
-_LOCK = "lock"
 
 
 class EmbeddedStore(StoreReader):
@@ -63,8 +61,9 @@ class EmbeddedStore(StoreReader):
     def _begin_writing(self) -> None:
         assert self._depth == 0, "not while reading"
         held = ExitStack()
-        held.enter_context(locked(self.folder / _LOCK, f"Another process is writing to {self.folder}: wait for it, then try again."))
+        held.enter_context(locked(self.folder / LOCK, f"Another process is writing to {self.folder}: wait for it, then try again."))
         try:
+            self._require_same()
             self._database.execute("BEGIN IMMEDIATE")
             self._pending = parse_state(read_state(self._database))
         except BaseException:
