@@ -32,6 +32,7 @@ REFINED = (8, 32, 128)  # times as many are found by a coarse type as are wanted
 _PQ = re.compile(r"(?<!O)(PQ\d+(?:x8)?)(?=,|$)")
 _MAPPED = 256 << 20  # bytes from which on a file is mapped
 _PRODUCT = 0  # faiss.METRIC_INNER_PRODUCT
+_GATHERED = 1 << 25  # bytes of vectors that are compared at once
 _TRAINED_ON = 64  # vectors a centroid
 
 
@@ -237,14 +238,20 @@ def refinements(string: str) -> tuple[int, ...]:
 def compared(found: tuple[Floats, Keys], queries: Vectors, vectors: Vectors, metric: Metric) -> tuple[Floats, Keys]:
     """What was found, with exact scores, the best first."""
     keys = found[1]
-    rows = vectors[np.maximum(keys, 0)]  # [Q, K, D]
-    if metric is Metric.DISTANCE:
-        scores = -np.square(rows - queries[:, None]).sum(axis=2)
-    else:
-        scores = np.einsum("qkd,qd->qk", rows, queries)
+    at_once = max(1, _GATHERED // max(1, keys.shape[1] * vectors.shape[1] * vectors.itemsize))
+    parts = [slice(first, first + at_once) for first in range(0, len(keys), at_once)]
+    scores = np.concatenate([_exact_scores(keys[part], queries[part], vectors, metric) for part in parts] or [found[0]])
     scores = np.where(keys >= 0, scores, -np.inf).astype(np.float32)
     order = np.argsort(-scores, axis=1, kind="stable")
     return np.take_along_axis(scores, order, axis=1), np.take_along_axis(keys, order, axis=1)
+
+
+def _exact_scores(keys: Keys, queries: Vectors, vectors: Vectors, metric: Metric) -> Floats:
+    """[Q, K]"""
+    rows = vectors[np.maximum(keys, 0)]  # [Q, K, D]
+    if metric is Metric.DISTANCE:
+        return -np.square(rows - queries[:, None]).sum(axis=2)
+    return np.einsum("qkd,qd->qk", rows, queries)
 
 
 def size_in_memory(index: Any) -> int:
