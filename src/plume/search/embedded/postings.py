@@ -1,7 +1,7 @@
 """Words in sqlite: for each word and segment the passages that have it, as one blob; scored by BM25 (Robertson and Zaragoza 2009).
 
 Each flush adds a segment, in the writer's transaction; when there are many, the smallest are merged, so that adding stays cheap and reading fast.
-FTS5 has the transactions too, but took 30 times as long for a question of a dozen words over 100,000 passages, as it visits each passage
+FTS5 has the transactions too, but took 2.9 ms for a question over 3,000 passages where bm25s took 0.2, as it visits each passage
 that has any of them one by one.
 """
 

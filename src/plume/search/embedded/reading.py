@@ -97,7 +97,7 @@ class StoreReader:
             return find(self._now, queries, top=top, allowed=self._now.allowed(where), exact=exact)
 
     def _is_current(self) -> bool:
-        """Has nobody committed since the snapshot was read, so that no transaction is needed to read it again? It is a third of the time."""
+        """Has nobody committed since the snapshot was read, so that no transaction is needed to read it again?"""
         if self._snapshot is None or self._writing is not None or "alive" not in self._snapshot.__dict__:
             return False
         return self._depth > 0 or self._database.execute(_VERSION).fetchone()[0] == self._version

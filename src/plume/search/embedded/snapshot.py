@@ -84,5 +84,5 @@ class Snapshot:
 
 
 def _numbers(text: str | int) -> NDArray[np.int64]:
-    """Of a list with commas: a hundred times as fast as row by row."""
+    """Of a list with commas."""
     return np.fromstring(str(text), np.int64, sep=",")
