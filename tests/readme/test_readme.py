@@ -33,7 +33,6 @@ GUIDES = (
     "hugging-face.md",
     "checkpoints.md",
     "search.md",
-    "search-backends.md",
     "python.md",
 )
 PAGES = ("README.md", "README.zh.md", *(f"docs/{guide}" for guide in GUIDES), *(f"docs/zh/{guide}" for guide in GUIDES))
