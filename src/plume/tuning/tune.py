@@ -184,6 +184,11 @@ def run_prepared(
     model = _fresh_model(body, declared, settings).to(processes.device)
     tuned = TunedModel(model, tokenizer, declared)
     best = Best(tuned, prepared, settings, folder, write=processes.first)
+    model.remember()
+    if model.remembered is not None:
+        model.eval()
+        for questions, _ in asked:
+            tuned.table(questions)  # of the training examples, before they come in an order of their own
     best.rehearse()
     model.train()
     outcome = fit(
@@ -192,6 +197,7 @@ def run_prepared(
         measure=best.measure, enough=best.enough, opening=_opening(settings, prepared, model, [notes for _, notes in asked]), publish=False,
         fresh=fresh, quiet=quiet,
     )  # fmt: skip
+    model.remembered = None
     if not best.history:  # stopped before the first mark: not written down, so that a run which goes on is as one that was never stopped
         best.measure(outcome.position.spent)
         processes.wait()

@@ -1,7 +1,7 @@
 """Full tuning or frozen features: what a model that was there already gets, by how long it would take.
 
 Models that are pre-trained here are as large as the study makes them; a public checkpoint may be a hundred times as large. Tuning it is within reason
-as long as no task takes longer with one seed than six times the budget, or ten minutes where that is more. Else its features are taken as they
+as long as no task takes longer with one seed than three times the budget, or ten minutes where that is more. Else its features are taken as they
 are, which needs no backward pass; and where that takes too long as well, the task is left out, with the reason.
 """
 
@@ -21,7 +21,7 @@ from plume.train.progress import duration
 
 MODES = "modes.json"  # in the study's directory: what was decided at its start stays, however fast the machine is later
 FEATURES = "features"
-_TIMES, _LEAST = 6.0, 600.0  # of the budget; seconds
+_TIMES, _LEAST = 3.0, 600.0  # of the budget; seconds
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,7 +20,7 @@ _FLOPS_PER_SECOND = 3e10  # of a thread; rather too few. A token takes six for e
 _CHARACTERS_PER_TOKEN = 3.0  # likewise
 # Reading, measuring, saving, timing.
 _FIXED = {CellKind.PRETRAIN: 2.0, CellKind.DERIVE: 2.0, CellKind.TUNE: 3.0, CellKind.PROBE: 5.0, CellKind.SPEED: 5.0}
-_LEARNING, _FROZEN = 3.0, 1.3  # passes that an example of training costs, in those of answering one
+_LEARNING, _ON_TOP = 3.0, 0.5  # passes that an example of training costs, in those of answering one; where only what is on top learns
 _COPIES = {CellKind.PRETRAIN: 3, CellKind.DERIVE: 1, CellKind.TUNE: 4}  # weights and two moments; and the best weights
 
 
@@ -88,13 +88,13 @@ def _expected(study: Study, cell: Cell, found: Rehearsal, sizes: dict[str, Look]
 
 
 def tuning_seconds(study: Study, look: Look, found: Rehearsal, *, mode: str = "") -> float:
-    """Of an entrant on a task, with one seed. A mode of its own is a frozen one: there is no way back through the network."""
+    """Of an entrant on a task, with one seed. A mode of its own is a frozen one: the network reads each text once."""
     options = tune_options(study.tune)
     if (budget := options.get("budget")) is not None and Budget.parse(budget).unit == "seconds":
         return Budget.parse(budget).amount
     epochs = options.get("epochs", epochs_for(look.train))
     if (each := found.answering.get(look.name)) is not None:
-        passes = _FROZEN if mode else _LEARNING
+        passes = _ON_TOP if mode or found.frozen else _LEARNING
         return each * (passes * look.train * epochs + look.train + look.scored)  # a tenth is held out, and measured ten times at most
     # Scoring on dev and on the scored file costs about a third of a training pass, ten times a run at most.
     tokens = found.tokens.get(look.name, look.characters / _CHARACTERS_PER_TOKEN)

@@ -61,6 +61,7 @@ class Rehearsal:
     memory: int = 0  # bytes, at the peak
     tokens: dict[str, float] = field(default_factory=dict)  # of a training example, on average, by task
     answering: dict[str, float] = field(default_factory=dict)  # seconds for an example, by task; none for tasks that write
+    frozen: bool = False  # is its family used as it is, and only what is put on it learns?
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,7 +143,7 @@ def rehearse(study: Study, entrant: Entrant, looks: Sequence[Look], scratch: Pat
         trained = any(cell.kind is CellKind.PRETRAIN for cell in entrant.cells(0)[-1:])
         return Rehearsal(
             entrant=entrant.name, cannot=cannot, step=_step(folder) if trained else None, parameters=parameters(folder),
-            memory=peak_memory(), tokens=_tokens(folder, looks),
+            memory=peak_memory(), tokens=_tokens(folder, looks), frozen=usual_way(read_model(folder)[0]).frozen,
             answering={name: found for name, found in tried.items() if isinstance(found, float)},
         )  # fmt: skip
     except PlumeError as error:

@@ -12,12 +12,14 @@ from torch import Tensor, nn
 from plume.core.batch import Batch, Encoded
 from plume.core.errors import PlumeError
 from plume.heads.head import Dims, Head, HeadModule, Loss
+from plume.model.networks.model import Model
 from plume.model.networks.recurrent import picked
 from plume.model.trainable import Trainable
 from plume.nn.pooling import PoolingModule
 from plume.nn.stack import initialise
 from plume.tuning.adapting.adaptation import Adaptation
 from plume.tuning.adapting.body import Body
+from plume.tuning.adapting.remembered import RememberedStates
 
 
 class TaskModel(Trainable):
@@ -45,6 +47,7 @@ class TaskModel(Trainable):
                 "use --mode full or adapters."
             )
         self.frozen = adaptation.frozen and not from_scratch  # what knows nothing has to learn
+        self.remembered: RememberedStates | None = None  # while it is tuned, of a frozen body
         self.whole = adaptation.frozen or body.task_pooling is not None  # do all heads read whole rows, from what is on top?
         self.top = adaptation.on_top(body)
         for name, module in self.top.modules.items():  # it is no module itself, so that they are saved under these names
@@ -121,12 +124,25 @@ class TaskModel(Trainable):
         if not self.reads_whole(name):
             return self._at(batch, head_mask)
         keep_layers = self.top.needs_layers or (self.pooling is not None and not self.pooling.part.last_only)
-        with torch.no_grad() if self.frozen else nullcontext():
-            encoded = self.top.encode(self.body, replace(batch, read=None), keep_layers=keep_layers, head_mask=head_mask)
+        encoded = self._whole(replace(batch, read=None), keep_layers, head_mask)
         layers = self.top.layers(encoded, batch.length)
         if self.pooling is not None and name in self.pooled:
             return replace(encoded, last=self.pooling(layers, batch.length)[:, None], layers=())
         return replace(encoded, last=picked(layers[-1], batch.read), layers=())
+
+    def remember(self) -> None:
+        """From now on compute what a frozen body makes of a text once. A table of words is as fast as the memory."""
+        if self.frozen and isinstance(self.body, Model):
+            self.remembered = RememberedStates(self.body.vocabulary)
+
+    def _whole(self, batch: Batch, keep_layers: bool, head_mask: Tensor | None) -> Encoded:
+        """The body's states of all tokens."""
+
+        def encode(rows: Batch) -> Encoded:
+            with torch.no_grad() if self.frozen else nullcontext():
+                return self.top.encode(self.body, rows, keep_layers=keep_layers, head_mask=head_mask)
+
+        return encode(batch) if self.remembered is None or head_mask is not None else self.remembered.encode(batch, encode)
 
     def _at(self, batch: Batch, head_mask: Tensor | None) -> Encoded:
         """The body's states at the positions that the batch names."""
