@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import pytest
 
-from plume.core.machine import cores
+from plume.core.machine import cores, seconds_had_and_waited
 
 
 @pytest.mark.parametrize(
@@ -29,3 +30,20 @@ def test_where_a_process_cannot_be_bound(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(os, "cpu_count", lambda: 7)
     monkeypatch.setattr(Path, "read_text", lambda _, encoding: "max 100000")
     assert cores() == 7
+
+
+def test_work_is_time_on_a_core_and_sleep_is_neither() -> None:
+    had, waited = seconds_had_and_waited()
+    time.sleep(0.05)
+    sum(range(10**6))
+    more, longer = seconds_had_and_waited()
+    assert more > had and longer >= waited
+
+
+def test_a_system_that_does_not_tell_never_waited(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(*_: object, **__: object) -> str:
+        raise FileNotFoundError
+
+    monkeypatch.setattr(Path, "read_text", absent)
+    had, waited = seconds_had_and_waited()
+    assert had > 0 and waited == 0

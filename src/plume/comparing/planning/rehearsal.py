@@ -30,6 +30,7 @@ from plume.comparing.rows.scored import scored_examples
 from plume.comparing.study import Study
 from plume.core.errors import PlumeError
 from plume.core.files import write_text
+from plume.core.machine import seconds_had_and_waited
 from plume.data.corpus import Corpus, CorpusKind
 from plume.data.layouts.carried import Carried
 from plume.model.recipe import Recipe
@@ -135,14 +136,16 @@ def rehearse(study: Study, entrant: Entrant, looks: Sequence[Look], scratch: Pat
     torch.set_num_threads(study.threads)
     os.environ["PLUME_CACHE"] = str(scratch / "cache")  # the sample is not read again
     try:
+        before = seconds_had_and_waited()
         folder = entrant.rehearsed(study, scratch, scratch / entrant.folder)
+        had, waited = (after - start for start, after in zip(before, seconds_had_and_waited(), strict=True))
         if entrant.static or not entrant.has_weights:
             return Rehearsal(entrant=entrant.name, cannot={look.name: why for look in looks if (why := entrant.cannot(look.task))})
         tried = {look.name: _try(folder, look) for look in looks}
         cannot = {name: found for name, found in tried.items() if isinstance(found, str)}
         trained = any(cell.kind is CellKind.PRETRAIN for cell in entrant.cells(0)[-1:])
         return Rehearsal(
-            entrant=entrant.name, cannot=cannot, step=_step(folder) if trained else None, parameters=parameters(folder),
+            entrant=entrant.name, cannot=cannot, step=_step(folder, alone=had / (had + waited)) if trained else None, parameters=parameters(folder),
             memory=peak_memory(), tokens=_tokens(folder, looks), frozen=usual_way(read_model(folder)[0]).frozen,
             answering={name: found for name, found in tried.items() if isinstance(found, float)},
         )  # fmt: skip
@@ -150,8 +153,8 @@ def rehearse(study: Study, entrant: Entrant, looks: Sequence[Look], scratch: Pat
         return Rehearsal(entrant=entrant.name, cannot={"": str(error)})
 
 
-def _step(folder: Path) -> Spent:
-    """The mean of all steps but the first."""
+def _step(folder: Path, *, alone: float) -> Spent:
+    """The mean of all steps but the first. `alone` is the share of the time in which nothing else had the core: a plan is for a quiet machine."""
     lines = [line for line in read_metrics(folder) if "flops" in line]
     first, last = lines[0], lines[-1]
     count = max(last["step"] - first["step"], 1)
@@ -159,7 +162,7 @@ def _step(folder: Path) -> Spent:
         steps=1,
         tokens=last["tokens"] // last["step"],
         flops=last["flops"] / last["step"],
-        seconds=(last["seconds"] - first["seconds"]) / count,
+        seconds=alone * (last["seconds"] - first["seconds"]) / count,
     )
 
 
