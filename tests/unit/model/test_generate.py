@@ -18,8 +18,10 @@ from plume.core.part import replace
 from plume.hf.export import config_of
 from plume.model.checkpoint import state_of
 from plume.model.networks.model import Model
-from plume.model.use.generate import Sampling, Wanted, write
+from plume.model.use.generate import write
 from plume.model.use.rows import rows
+from plume.model.use.sampling import Sampling
+from plume.model.use.searching import Wanted
 from plume.model.use.writers import CausalWriter
 from plume.recipes import _catalog as catalog
 

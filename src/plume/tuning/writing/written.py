@@ -16,7 +16,8 @@ from plume.core.batching import by_length
 from plume.core.errors import PlumeError
 from plume.model.networks.model import Model
 from plume.model.use.abilities import Abilities
-from plume.model.use.generate import Wanted, Written, beam_search, greedy
+from plume.model.use.generate import beam_search, greedy
+from plume.model.use.searching import Wanted, Written
 from plume.readers.example import Example
 from plume.text.pieces import bounds
 from plume.text.tokenizer import Tokenizer
