@@ -25,7 +25,9 @@ class JointWriter(Writer):
         super().__init__(model, head)
         self.prompt, self.segment = prompt, segment
         length = prompt.length
-        self.foreign = torch.zeros(len(prompt.tokens), dtype=torch.long, device=self.device) if length is None else prompt.tokens.shape[1] - length
+        self.foreign = (
+            torch.zeros(len(prompt.tokens), dtype=torch.long, device=self.device) if length is None else prompt.tokens.shape[1] - length
+        )
 
     @property
     def rows(self) -> int:

@@ -14,10 +14,10 @@ from plume.heads.head import HeadModule
 from plume.model.kinds import BatchKind
 from plume.model.use.abilities import Abilities, Said
 from plume.model.use.generate import write
+from plume.model.use.joint_writer import JointWriter, can_join
 from plume.model.use.sampling import Sampling
 from plume.model.use.searching import Wanted
 from plume.model.use.streaming import pieces
-from plume.model.use.joint_writer import JointWriter, can_join
 from plume.model.use.writers import AfterTextWriter, CausalWriter, DecoderWriter, MaskWriter, QueryWriter, SpanWriter, Writer
 from plume.noise.decoder_target import Continuation, TheSpan
 from plume.noise.sentinels import SpansAfterSentinels
