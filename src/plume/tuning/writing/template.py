@@ -34,8 +34,9 @@ class ChatTemplate(Part):
         """With words that this tokenizer knows and tells apart."""
         if self._clear(tokenizer):
             return self
-        others = (replace(self, system=system, user=user, assistant=assistant) for system, user, assistant in _OTHER_WORDS)
-        found = next((one for one in others if one._clear(tokenizer)), None) if self == ChatTemplate() else None
+        words = [*_OTHER_WORDS, _own_words(tokenizer)] if self == ChatTemplate() else []
+        others = (replace(self, **dict(zip(Role, three, strict=False))) for three in words)
+        found = next((one for one in others if one._clear(tokenizer)), None)
         if found is None:
             raise PlumeError(
                 f"The words '{self.system}', '{self.user}' and '{self.assistant}' cannot be told apart in this model's vocabulary. "
@@ -75,6 +76,18 @@ class ChatTemplate(Part):
         """As a person would write it, with the assistant's next turn begun."""
         mark = tokenizer.format.separator
         return "".join(f"{self.word(turn.role)}{mark}{turn.content}{mark}" for turn in turns) + self.assistant + mark
+
+
+def _own_words(tokenizer: Tokenizer) -> list[str]:
+    """Three that a vocabulary of whole words has: any will do, as separators stand around them."""
+    special, found = set(tokenizer.special_ids.tolist()), list[str]()
+    for number in range(tokenizer.size):
+        if len(found) == len(Role):
+            break
+        word = "" if number in special else tokenizer.decode([number])
+        if word.strip() and tokenizer.encode([word])[0] == [number]:
+            found.append(word)
+    return found
 
 
 def fitting(turns: Sequence[Turn], sizes: Sequence[int], room: int) -> list[int]:
