@@ -82,6 +82,7 @@ class Sampling:
             scores = scores.masked_fill(scores < scores.topk(self.top_k).values[..., -1:], float("-inf"))
         if self.top_p < 1:
             ordered, index = scores.sort(descending=True)
-            before = ordered.softmax(-1).cumsum(-1) - ordered.softmax(-1)  # mass before each token: the first always stays
-            scores = scores.masked_fill((before >= self.top_p).gather(-1, index.argsort(-1)), float("-inf"))
+            share = ordered.softmax(-1)
+            outside = share.cumsum(-1) - share >= self.top_p  # by the mass before each token: the first always stays
+            scores = scores.masked_fill(torch.empty_like(outside).scatter(-1, index, outside), float("-inf"))
         return scores
