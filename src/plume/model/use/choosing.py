@@ -1,4 +1,4 @@
-"""Choice: one token a row at each step, the likeliest or one that is drawn, each row by rules of its own."""
+"""TokenChoice: one token a row at each step, the likeliest or one that is drawn, each row by rules of its own."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from plume.model.use.sampling import Sampling
-from plume.model.use.searching import Chosen, Finish, Moves, Search, Wanted, Written
+from plume.model.use.searching import ChosenToken, Finish, Moves, Search, Wanted, Written
 
 
 @dataclass(kw_only=True)
@@ -35,7 +35,7 @@ class _Begun:
         return False
 
 
-class Choice(Search):
+class TokenChoice(Search):
     """One token a row at each step: the likeliest, or one that is drawn. `normalised`: are scores log-probabilities?"""
 
     def __init__(
@@ -51,7 +51,7 @@ class Choice(Search):
         generator = torch.Generator(device=device).manual_seed(own.seed if line.seed is None else line.seed)
         return _Begun(number=number, line=line, sampling=own, generator=generator)
 
-    def join(self, other: Choice) -> None:
+    def join(self, other: TokenChoice) -> None:
         """Its rows that go on, behind our own."""
         self.going += other.going
 
@@ -64,7 +64,7 @@ class Choice(Search):
         told = self._told(scores, chosen)
         self.new, stays = [], []
         for row, one in enumerate(self.going):
-            if own[row] >= 0 or self._take(one, told.get(row) or Chosen(token=chosen[row]), likely[row]):
+            if own[row] >= 0 or self._take(one, told.get(row) or ChosenToken(token=chosen[row]), likely[row]):
                 stays.append(row)
         self.going = [self.going[row] for row in stays]
         return stays, [chosen[row] for row in stays]
@@ -99,7 +99,7 @@ class Choice(Search):
                 found[row] = token if given[row] < 0 else given[row]
         return found
 
-    def _told(self, scores: Tensor, chosen: list[int]) -> dict[int, Chosen]:
+    def _told(self, scores: Tensor, chosen: list[int]) -> dict[int, ChosenToken]:
         """By row, where probabilities were asked for: those of the model itself."""
         rows = [row for row, one in enumerate(self.going) if one.line.likeliest is not None]
         if not rows:
@@ -109,7 +109,7 @@ class Choice(Search):
             zip(rows, chosen_of(own, [chosen[row] for row in rows], [self.going[row].line.likeliest or 0 for row in rows]), strict=True)
         )
 
-    def _take(self, one: _Begun, chosen: Chosen, likely: float) -> bool:
+    def _take(self, one: _Begun, chosen: ChosenToken, likely: float) -> bool:
         """Does it go on after this token?"""
         if len(one.tokens) >= one.line.room:
             return one.end(Finish.LENGTH)
@@ -123,14 +123,14 @@ class Choice(Search):
         return len(one.tokens) < one.line.room or one.end(Finish.LENGTH)
 
 
-def chosen_of(scores: Tensor, tokens: Sequence[int], likeliest: Sequence[int]) -> list[Chosen]:
+def chosen_of(scores: Tensor, tokens: Sequence[int], likeliest: Sequence[int]) -> list[ChosenToken]:
     """From [N, V] log-probabilities: each token with its own, and so many of the likeliest beside it."""
     most = min(max(likeliest, default=0), scores.shape[-1])
     best = scores.topk(most) if most else None
     own = scores.gather(1, torch.tensor(list(tokens), device=scores.device)[:, None])[:, 0].tolist()
     values, ids = ([[]] * len(own), [[]] * len(own)) if best is None else (best.values.tolist(), best.indices.tolist())
     return [
-        Chosen(token=token, log_probability=value, likeliest=tuple(zip(numbers[:count], chances[:count], strict=True)))
+        ChosenToken(token=token, log_probability=value, likeliest=tuple(zip(numbers[:count], chances[:count], strict=True)))
         for token, value, numbers, chances, count in zip(tokens, own, ids, values, likeliest, strict=True)
     ]
 

@@ -14,11 +14,11 @@ from plume.core.batching import by_length
 from plume.core.errors import PlumeError
 from plume.heads.head import precise
 from plume.model.use.abilities import Abilities
-from plume.model.use.choosing import Choice, chosen_of
+from plume.model.use.choosing import TokenChoice, chosen_of
 from plume.model.use.completions import CompletionEvent, CompletionOptions, TokenLogprob, Voice, token_logprob
 from plume.model.use.generate import choice_for
 from plume.model.use.joint_writer import JointWriter
-from plume.model.use.searching import Chosen, Finish, Going, Wanted
+from plume.model.use.searching import ChosenToken, Finish, Going, Wanted
 from plume.model.use.streaming import Telling
 from plume.model.use.writing import Begun
 
@@ -149,7 +149,7 @@ class Completer:
             self._going.append((key, going))
             return
         assert isinstance(same.writer, JointWriter) and isinstance(writer, JointWriter)
-        assert isinstance(same.search, Choice) and isinstance(going.search, Choice)
+        assert isinstance(same.search, TokenChoice) and isinstance(going.search, TokenChoice)
         assert same.tokens is not None and going.tokens is not None
         same.writer.join(writer)
         same.search.join(going.search)
@@ -170,7 +170,7 @@ class Completer:
         asked_at = states[max(known - 1, 0) : -1]
         ids = list(begun.text[0 if known else 1 :])
         step = max(1, _LOGITS // self.can.model.vocabulary)
-        scored: list[Chosen] = [] if known else [Chosen(token=begun.text[0])]
+        scored: list[ChosenToken] = [] if known else [ChosenToken(token=begun.text[0])]
         for first in range(0, len(ids), step):
             scores = precise(self.can.head(kind).logits(asked_at[first : first + step])).log_softmax(-1)
             some = ids[first : first + step]

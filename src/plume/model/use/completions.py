@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from plume.core.errors import PlumeError
 from plume.model.use.sampling import Sampling
-from plume.model.use.searching import Chosen, Finish, Listener
+from plume.model.use.searching import ChosenToken, Finish, Listener
 from plume.model.use.streaming import Telling
 from plume.text.tokenizer import Tokenizer
 
@@ -99,7 +99,7 @@ class Voice(Listener):
         self._opening, self._shift = text, len(text)
         self._tokens += tokens
 
-    def heard(self, chosen: Chosen) -> bool:
+    def heard(self, chosen: ChosenToken) -> bool:
         offset = len(self.telling.text)
         self.written += 1
         goes_on = self.telling.add(chosen.token) and not self.cancelled
@@ -129,7 +129,7 @@ class Voice(Listener):
         )  # fmt: skip
 
 
-def token_logprob(tokenizer: Tokenizer, chosen: Chosen, *, offset: int) -> TokenLogprob:
+def token_logprob(tokenizer: Tokenizer, chosen: ChosenToken, *, offset: int) -> TokenLogprob:
     """As it is told."""
     spelled = [(token, tokenizer.bytes_of(token), value) for token, value in chosen.likeliest]
     likeliest = [

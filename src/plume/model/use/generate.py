@@ -9,7 +9,7 @@ from torch import Tensor
 
 from plume.core.batch import Encoded
 from plume.heads.head import HeadModule
-from plume.model.use.choosing import Choice
+from plume.model.use.choosing import TokenChoice
 from plume.model.use.sampling import Sampling
 from plume.model.use.searching import Moves, Search, Wanted, Written, run
 from plume.model.use.writers import Writer
@@ -26,12 +26,12 @@ class Unnormalised(HeadModule):
         return self.head.raw_scores(encoded)
 
 
-def choice_for(writer: Writer, lines: Sequence[Wanted], *, stop: int, sampling: Sampling = Sampling()) -> Choice:
+def choice_for(writer: Writer, lines: Sequence[Wanted], *, stop: int, sampling: Sampling = Sampling()) -> TokenChoice:
     """The choice of the next tokens; where any line has a penalty that is a factor, the writer's scores stay as they are."""
     raw = any((line.sampling or sampling).repetition_penalty != 1 for line in lines)
     if raw:
         writer.head = Unnormalised(writer.head)
-    return Choice(lines, stop=stop, sampling=sampling, device=writer.device, normalised=not raw)
+    return TokenChoice(lines, stop=stop, sampling=sampling, device=writer.device, normalised=not raw)
 
 
 @torch.inference_mode()
@@ -55,7 +55,7 @@ def write(writer: Writer, *, lines: Sequence[Wanted], stop: int, sampling: Sampl
 @torch.inference_mode()
 def greedy(writer: Writer, *, room: int, stop: int) -> list[Written]:
     """For each of the writer's rows the likeliest token each time, at most `room` of them, up to but without `stop`."""
-    search = Choice([Wanted(room=room)] * writer.rows, stop=stop, sampling=Sampling(greedy=True), device=writer.device)
+    search = TokenChoice([Wanted(room=room)] * writer.rows, stop=stop, sampling=Sampling(greedy=True), device=writer.device)
     for _ in run(writer, search):
         pass
     return [one.written for one in search.lines]

@@ -21,7 +21,7 @@ class Finish(enum.StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Chosen:
+class ChosenToken:
     """A token as it was chosen; by the model's own distribution, before any penalty or temperature, if that was asked for."""
 
     token: int
@@ -32,7 +32,7 @@ class Chosen:
 class Listener:
     """Hears one text as it is written, and may end it."""
 
-    def heard(self, chosen: Chosen) -> bool:
+    def heard(self, chosen: ChosenToken) -> bool:
         """Told each token. Does the text go on?"""
         raise NotImplementedError
 
