@@ -230,6 +230,17 @@ def plain(draw: random.Random) -> str:
     return draw.choice(makers)()
 
 
+def talked(draw: random.Random) -> dict[str, Any]:
+    """What is asked second is answered by what was said first."""
+    if draw.random() < 0.5:
+        who, where, does = draw.choice(WORDS.people), draw.choice(WORDS.cities), draw.choice(["work", "live"])
+        said = [f"{who} {does}s in {where}.", "Good to know.", f"Where does {who} {does}?", f"In {where}."]
+    else:
+        who, where, does = draw.choice(WORDS.people_zh), draw.choice(WORDS.cities_zh), draw.choice(["工作", "住"])
+        said = [f"{who}在{where}{does}。", "知道了。", f"{who}在哪里{does}？", f"在{where}。"]
+    return {"messages": [{"role": ("user", "assistant")[number % 2], "content": text} for number, text in enumerate(said)]}
+
+
 def needed(draw: random.Random) -> str:
     need = draw.choice(list(WORDS.needs))
     english = need.isascii()
@@ -316,6 +327,7 @@ FILES: dict[str, tuple[Maker, Callable[[list[Example]], str]]] = {
     "translation.{}.tsv": (translation, lambda rows: tsv(rows, "en", "zh")),
     "summaries.{}.jsonl": (summary, jsonl),
     "statements.{}.txt": (rewritten, lambda rows: "".join(row[0] + "\n" for row in rows)),
+    "dialogue.{}.jsonl": (talked, jsonl),
     "questions.{}.txt": (rewritten, lambda rows: "".join(row[1] + "\n" for row in rows)),
 }
 

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from plume.core.batch import Batch, Order
 from plume.core.errors import PlumeError
-from plume.model.use.generate import Sampling
 from plume.model.use.language_model import LanguageModel
+from plume.model.use.sampling import Sampling
 from plume.model.use.writers import CausalWriter, DecoderWriter, MaskWriter, QueryWriter, SpanWriter, Writer
 from plume.model.use.writing import answering, writer_for
 from plume.recipes import _catalog as catalog

@@ -28,7 +28,7 @@ ROWS: dict[str, tuple[Example, dict[str, Any], str]] = {  # by the part of an an
 ANSWERS = {
     "classification": "label", "nli": "label", "paraphrase": "label", "emoji": "label", "multi-label": "labels", "multiple-choice": "choice",
     "qa": "answer", "regression": "score", "similarity": "score", "summarisation": "text", "text-to-text": "text", "translation": "text",
-    "ner": "entities", "pos": "entities", "segmentation": "entities",
+    "dialogue": "text", "ner": "entities", "pos": "entities", "segmentation": "entities",
 }  # fmt: skip
 
 

@@ -33,6 +33,7 @@ GUIDES = (
     "hugging-face.md",
     "checkpoints.md",
     "search.md",
+    "chat.md",
     "python.md",
 )
 PAGES = ("README.md", "README.zh.md", *(f"docs/{guide}" for guide in GUIDES), *(f"docs/zh/{guide}" for guide in GUIDES))
@@ -87,6 +88,7 @@ def type_in(line: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(probe, "_step_seconds", partial(small_step, probe._step_seconds))
         patch.setattr(sys, "argv", shortened(shlex.split(line)))
+        patch.setattr(sys, "stdin", io.StringIO("小明在北京工作。\n/help\n"))  # for 'plume chat'
         try:
             main()
         except SystemExit as left:

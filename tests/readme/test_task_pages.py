@@ -31,6 +31,7 @@ PRINTED = {
     "segmentation": ("recall", '"words": ['),
     "qa": ("exact_match", "has_answer", "no_answer", '"answer": "', "SQuAD's JSON, version 2.0", "'start': "),
     "text-to-text": ("bleu", "rougeL", "chrf", "two aligned files", '"source": "The driver buys flowers."'),
+    "dialogue": ("perplexity", "chrf", "would score chrf", "JSON; conversations: messages", "'role': 'assistant'"),
     "language-modelling": ("pseudo_perplexity", "bits_per_character", '"fillings": [[', "span_corruption"),
     "zero-shot": ("accuracy", '"cooking": ', "'美食': "),
     "emoji": ("top1", "top5", '"☔": '),

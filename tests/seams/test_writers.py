@@ -12,9 +12,11 @@ import torch
 from torch import Tensor
 
 from plume.core.batch import Batch
-from plume.model.use.generate import Sampling, Wanted, beam_search, greedy, write
+from plume.model.use.generate import beam_search, greedy, write
 from plume.model.use.language_model import LanguageModel
 from plume.model.use.rows import rows
+from plume.model.use.sampling import Sampling
+from plume.model.use.searching import Wanted
 from plume.model.use.writers import PromptWriter
 
 STOP = 0

@@ -27,6 +27,7 @@ COMMANDS = (
     "eval",
     "fill",
     "generate",
+    "chat",
     "score",
     "embed",
     "sentences",

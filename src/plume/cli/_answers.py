@@ -21,7 +21,7 @@ def in_short(record: Mapping[str, Any]) -> str:
 
 def _found(record: Mapping[str, Any], text: str) -> str:
     match record:
-        case {"source": _, "text": written}:
+        case {"source": _, "text": written} | {"texts": _, "text": written}:
             return str(written)
         case {"words": [str(), *_] as words}:
             return " ".join(words)

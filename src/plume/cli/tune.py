@@ -131,6 +131,7 @@ def _finish(made: Tuned, *, quiet: bool) -> None:
     """Print the best scores, the model's place and next steps; a run ended by a signal exits with the signal's usual code."""
     from plume.cli._scores import print_scores
     from plume.tuning.declared import read_declaration
+    from plume.tuning.writing.dialogue import Dialogue
 
     stopped = made.outcome.stopped_by
     if stopped is not None:
@@ -143,8 +144,9 @@ def _finish(made: Tuned, *, quiet: bool) -> None:
     print_scores(made.scores, title="best on dev" if made.held_out else "on the training examples")
     tasks = read_declaration(made.folder).tasks
     which = f" --task {tasks[0].called}" if len(tasks) > 1 else ""
+    chat = f"  plume chat {made.folder}\n" if any(isinstance(task, Dialogue) for task in tasks) else ""
     print(
-        f"\n{made.folder} (model card: {made.folder / 'card.md'}). Next:\n"
+        f"\n{made.folder} (model card: {made.folder / 'card.md'}). Next:\n{chat}"
         f'  plume predict {made.folder}{which} "…"\n'
         f"  plume predict {made.folder}{which} input.txt --out out.jsonl\n"
         f"  plume eval {made.folder}{which} --data FILE"

@@ -60,6 +60,7 @@ class Batch:
     named: dict[str, Array] = field(default_factory=dict)  # [B, T] by name, what the corpus carries beside its tokens; -1: nothing
     extra: Array | None = None  # [U, E] vectors of ids behind the vocabulary, put there by a network: soft prompts, entities
     unseen: Array | None = None  # [U, C] characters of words that the vocabulary lacks; their ids follow its last
+    foreign: Array | None = None  # [B] so many cached keys, the first ones, are not the row's own: a longer row stands beside it
     stream: int | None = None  # these rows go on where the last batch of the same stream ended: there is memory to use
     begins: bool = False  # … but not here: the stream starts anew
 

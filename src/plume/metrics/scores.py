@@ -17,7 +17,7 @@ from plume.text.languages import HAN, LATIN, has_han
 ROUGE = ("rouge1", "rouge2", "rougeL")
 CHINESE = 0.1  # the share of right texts with Chinese in them from which BLEU cuts as for Chinese
 
-ERRORS = frozenset({"mse"})  # metrics of which less is better
+ERRORS = frozenset({"mse", "perplexity"})  # metrics of which less is better
 HUNDREDS = frozenset({"bleu", "chrf"})  # that go up to 100; all others to 1
 
 

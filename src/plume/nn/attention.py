@@ -79,6 +79,25 @@ class LayerCache:
         if self._key is not None and self._value is not None:
             self._key, self._value = self._key[rows], self._value[rows]
 
+    def end_together(self, length: Tensor) -> None:
+        """Rows of unlike length [B], padded behind, are moved so that their last keys stand in one column. What stands before is anything."""
+        key, value = self.held()
+        place = torch.arange(self.length, device=key.device) - (self.length - length)[:, None]
+        index = place.clamp(min=0)[:, None, :, None].expand_as(key)
+        self._key, self._value = key.gather(2, index), value.gather(2, index)
+
+    def join(self, other: LayerCache) -> None:
+        """The other's rows behind our own; all end together."""
+        width = max(self.length, other.length)
+        (key, value), (more_keys, more_values) = (one.shifted(width) for one in (self, other))
+        self._key, self._value = torch.cat([key, more_keys]), torch.cat([value, more_values])
+        self.length = width
+
+    def shifted(self, width: int) -> tuple[Tensor, Tensor]:
+        """All keys and values so far, behind zeros."""
+        key, value = self.held()
+        return F.pad(key, (0, 0, width - self.length, 0)), F.pad(value, (0, 0, width - self.length, 0))
+
     def forget(self, count: int) -> None:
         """Take back the newest keys."""
         self.length -= count

@@ -44,6 +44,11 @@ class AttentionMask:
         own = own.expand(rows, 1, own.shape[-2], time)
         return AttentionMask(allowed=torch.cat([own.new_ones(rows, 1, own.shape[2], memory), own], dim=3))
 
+    def without_first(self, count: Tensor, keys: int) -> AttentionMask:
+        """The same for one query a row, which does not see the first `count` [B] of the keys."""
+        assert not self.causal and self.allowed is None, "one query sees all that is cached"
+        return AttentionMask(allowed=(torch.arange(keys, device=count.device) >= count[:, None])[:, None, None, :])
+
     def dense(self, queries: int, keys: int, device: torch.device) -> Tensor | None:
         """The mask written out, for the path that does not have the causal kernel."""
         if not self.causal:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+TOGETHER = "together"  # of what an example has beside its texts: examples with the same are never torn apart (turns of one conversation)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Example:

@@ -54,6 +54,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "verdict_second": ("second is better", "乙更好"),
     "verdict_same": ("not significant", "差异不显著"),
     "kind_classification": ("classification of texts or text pairs", "文本或文本对分类"),
+    "kind_dialogue": ("dialogue", "对话"),
     "kind_emoji": ("emoji prediction", "表情符号预测"),
     "kind_language-modelling": ("language modelling: perplexity, blanks, continuations", "语言建模：困惑度、填空、续写"),
     "kind_multi-label": ("multi-label classification", "多标签分类"),

@@ -173,6 +173,22 @@ class Tokenizer:
         text: str = self.backend.decode([int(number) for number in ids], skip_special_tokens=skip_special)
         return tidy_spaces(text) if self._decoder_adds_spaces else text
 
+    def bytes_of(self, number: int) -> bytes:
+        """What an id writes: where tokens are bytes, these, which need be no whole characters; else its text. Nothing for special tokens."""
+        if not self._byte_level:
+            return self.decode([number]).encode()
+        special = number in self.special_ids
+        return b"" if special else bytes(self._byte_level[sign] for sign in self.token(number) if sign in self._byte_level)
+
+    @functools.cached_property
+    def _byte_level(self) -> dict[str, int]:
+        """GPT-2's letters for bytes, where the decoder knows them; else none."""
+        if '"ByteLevel"' not in json.dumps(self._file["decoder"]):
+            return {}
+        plain = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
+        others = [byte for byte in range(256) if byte not in plain]
+        return {chr(byte): byte for byte in plain} | {chr(256 + place): byte for place, byte in enumerate(others)}
+
     @functools.cached_property
     def _decoder_adds_spaces(self) -> bool:
         """Byte-level and Metaspace pieces carry their spaces; others are joined by one each."""

@@ -157,6 +157,10 @@ class Task(Part):
         """A sentence about very unequal classes, if they are."""
         return None
 
+    def yardsticks(self, train: Sequence[Example], dev: Sequence[Example]) -> list[str]:
+        """What answers without a model would score on dev, a sentence each."""
+        return []
+
     # Test rows, where models are compared
 
     right_by: ClassVar[str | None] = None  # a metric that is a mean over rows: 1 where an answer is right; None: each row is measured alone

@@ -20,6 +20,7 @@ from plume.model.checkpoint import WEIGHTS, load_weights, read_weights, save_wei
 from plume.model.networks.model import Model
 from plume.model.use.abilities import Abilities
 from plume.model.use.language_model import LanguageModel
+from plume.model.use.writing import Begun
 from plume.nn.pooling import Pooling
 from plume.readers.example import Example, Reading
 from plume.text.tokenizer import Tokenizer
@@ -32,6 +33,8 @@ from plume.tuning.rows.questions import Floats, Questions, in_reading_order, inf
 from plume.tuning.rows.rows import Coder
 from plume.tuning.rows.spoken import with_language
 from plume.tuning.task import Prediction, Task
+from plume.tuning.writing.dialogue import Dialogue
+from plume.tuning.writing.replying import ReplyOptions, begin_replies, reply, stream_reply
 from plume.vectors.sentence import SentenceVectors
 
 _AT_ONCE = 4096  # examples
@@ -102,6 +105,32 @@ class TunedModel:
             raise PlumeError(f"{asked.called}: give a text or a list of what the task reads, not {items!r}.")
         listed = [items] if isinstance(items, str | dict) else list(items)
         return self.answers(asked, list(self.told((asked.example(item) for item in listed), language)))[0]
+
+    def reply(self, messages: Any, *, task: str | None = None, **options: Any) -> Any:
+        """What the assistant says next: a text for one conversation, a list for a list of them, which are answered together.
+
+        A conversation is a list of {"role": "user", "content": "…"}, or a text that the user says. `options` are those of `ReplyOptions`:
+        temperature, top_p, top_k, max_tokens, seed, stop …
+        """
+        return reply(self, self._dialogue(task), messages, ReplyOptions(**options))
+
+    def stream(self, messages: Any, *, task: str | None = None, **options: Any) -> Iterator[str]:
+        """The same for one conversation, in pieces as they are written; never half a character."""
+        return stream_reply(self, self._dialogue(task), messages, ReplyOptions(**options))
+
+    def begin_reply(self, messages: Any, *, task: str | None = None, max_tokens: int | None = None) -> Begun:
+        """A conversation as a `Completer` of `body.abilities` goes on with it; in so many tokens, or in as many as training suggests."""
+        return begin_replies(self, self._dialogue(task), [messages], max_tokens)[0]
+
+    def _dialogue(self, name: str | None) -> Dialogue:
+        """The one task that converses."""
+        found = [task for task in self.tasks if isinstance(task, Dialogue) and name in (None, task.called)]
+        if not found:
+            raise PlumeError(
+                f"This model was tuned for {', '.join(task.called for task in self.tasks)}, and not to converse. Tune a model that writes: "
+                "plume tune MODEL --task dialogue --train turns.jsonl --out DIRECTORY."
+            )
+        return found[0]
 
     def told(self, examples: Iterable[Example], language: str | None) -> Iterator[Example]:
         """The examples in the language that was said, if one was."""

@@ -18,8 +18,11 @@ from plume.core.part import replace
 from plume.hf.export import config_of
 from plume.model.checkpoint import state_of
 from plume.model.networks.model import Model
-from plume.model.use.generate import Sampling, Wanted, write
+from plume.model.use.generate import write
+from plume.model.use.joint_writer import JointWriter
 from plume.model.use.rows import rows
+from plume.model.use.sampling import Sampling
+from plume.model.use.searching import Wanted
 from plume.model.use.writers import CausalWriter
 from plume.recipes import _catalog as catalog
 
@@ -69,6 +72,22 @@ def test_greedy_is_transformers_greedy(gpt2: Any, seed: int) -> None:
     for stop in {*endless[:4], *endless[-2:]}:
         ours = gone_on(model, prompt, room=20, stop=stop, sampling=Sampling(greedy=True))
         assert ours == expected(stop) == endless[: endless.index(stop)]
+
+
+@torch.inference_mode()
+def test_rows_of_unlike_length_are_transformers_rows_padded_on_the_left(gpt2: Any) -> None:
+    model, prompts = gpt2(30), [[4, 3, 7, 9, 2, 8], [5], [11, 12, 6]]
+    width = max(map(len, prompts))
+    padded = torch.tensor([[0] * (width - len(one)) + one for one in prompts])
+    seen = torch.tensor([[0] * (width - len(one)) + [1] * len(one) for one in prompts])
+    theirs = counterpart(model, 30).generate(
+        padded, attention_mask=seen, do_sample=False, max_new_tokens=15, min_new_tokens=15, eos_token_id=None, pad_token_id=0
+    )
+    writer = JointWriter(model, model.head("causal_lm"), rows(prompts))
+    ours: list[list[int]] = [[], [], []]
+    for number, token in write(writer, lines=[Wanted(room=15)] * 3, stop=-1, sampling=Sampling(greedy=True)):
+        ours[number].append(token)
+    assert ours == theirs[:, width:].tolist()
 
 
 def test_a_step_with_the_cache_is_a_pass_over_the_whole(gpt2: Any) -> None:

@@ -13,8 +13,8 @@ import transformers
 from plume.core.batch import Batch
 from plume.core.errors import PlumeError
 from plume.model.use.filling import Blank, _different
-from plume.model.use.generate import Written
 from plume.model.use.language_model import LanguageModel
+from plume.model.use.searching import Written
 from plume.model.use.text_batches import TextBatches
 from plume.readers.example import Example
 from plume.recipes import _catalog as catalog

@@ -17,9 +17,11 @@ from plume.core.errors import PlumeError
 from plume.core.part import replace
 from plume.model.checkpoint import save_model
 from plume.model.recipe import Recipe
-from plume.model.use.generate import Sampling, Wanted, write
+from plume.model.use.generate import write
 from plume.model.use.language_model import LanguageModel
 from plume.model.use.rows import rows
+from plume.model.use.sampling import Sampling
+from plume.model.use.searching import Wanted
 from plume.model.use.writers import DecoderWriter
 from plume.noise.spans import OneSpan
 from plume.objectives.document_rotation import document_rotation

@@ -216,6 +216,8 @@ class Model(Trainable):
             position, keys = (torch.where(batch.backward[:, None], -place, place) for place in (position, keys))
             ordered = False
         mask = mask_of(batch) if not held else AttentionMask(causal=batch.tokens.shape[1] > 1)
+        if batch.foreign is not None:
+            mask = mask.without_first(batch.foreign, keys.shape[1])
         if memory:
             mask = mask.after(memory, *batch.tokens.shape)
         segment = batch.segment

@@ -15,7 +15,8 @@ from plume.core.errors import PlumeError
 from plume.model.kinds import BatchKind
 from plume.model.use.abilities import Abilities, Said
 from plume.model.use.blanks import at_blanks
-from plume.model.use.generate import Wanted, Written, beam_search
+from plume.model.use.generate import beam_search
+from plume.model.use.searching import Wanted, Written
 from plume.model.use.writers import DecoderWriter, SpanWriter
 from plume.noise.decoder_target import TheSpan, WholeText
 from plume.noise.sentinels import SpansAfterSentinels

@@ -20,8 +20,8 @@ from plume.model.networks.model import Model
 from plume.model.recipe import Recipe
 from plume.model.use.abilities import Abilities, Said
 from plume.model.use.filling import Blank, fill
-from plume.model.use.generate import Sampling
 from plume.model.use.runtimes import runtime as make_runtime
+from plume.model.use.sampling import Sampling
 from plume.model.use.scoring import Score, score
 from plume.model.use.side_by_side import side_by_side
 from plume.model.use.text_batches import TextBatches

@@ -13,7 +13,10 @@ from plume.core.errors import PlumeError
 from plume.heads.head import HeadModule
 from plume.model.kinds import BatchKind
 from plume.model.use.abilities import Abilities, Said
-from plume.model.use.generate import Sampling, Wanted, write
+from plume.model.use.generate import write
+from plume.model.use.joint_writer import JointWriter, can_join
+from plume.model.use.sampling import Sampling
+from plume.model.use.searching import Wanted
 from plume.model.use.streaming import pieces
 from plume.model.use.writers import AfterTextWriter, CausalWriter, DecoderWriter, MaskWriter, QueryWriter, SpanWriter, Writer
 from plume.noise.decoder_target import Continuation, TheSpan
@@ -29,6 +32,7 @@ class Begun:
 
     writer: Callable[[Abilities, Sequence[Begun]], Writer]  # that goes on with several of its kind
     room: int  # tokens that are written at most
+    joint: Callable[[Abilities, Sequence[Begun]], JointWriter] | None = None  # … where texts of any length may join; None: they cannot
     prompt: Sequence[int] = ()  # what the writer goes on from
     source: Sequence[int] | None = None  # what is read as a whole before
     place: int = 0  # where what is written stands: a decoder's position (MASS), the blank of the source (GLM)
@@ -40,13 +44,20 @@ class Begun:
 
 
 def begin(
-    can: Abilities, prompt: str, *, room: int, code: str | None = None, source: str | None = None, language: Said = None, place: str = ""
+    can: Abilities,
+    prompt: str | Sequence[int],
+    *,
+    room: int,
+    code: str | None = None,
+    source: str | None = None,
+    language: Said = None,
+    place: str = "",
 ) -> Begun:
     """A prompt that is gone on with; of a decoder that writes a text of its own, what it reads. After a source, how the answer begins.
 
-    `place` says which of several texts it is.
+    It is a text, or its token ids. `place` says which of several texts it is.
     """
-    ids = can.tokenizer.encode([prompt])[0]
+    ids, prompt = _ids(can, prompt)
     first = _coded(can, code)
     spoken = can.language(prompt, ids, language, place=place) if can.causal() or language is not None else None
     if source is not None:
@@ -109,6 +120,16 @@ def streamed(can: Abilities, text: Begun, *, sampling: Sampling, seed: int, echo
     return pieces(can.tokenizer, text.text, (token for _, token in written(can, [text], sampling=sampling, seeds=[seed])), echo=echo)
 
 
+def _ids(can: Abilities, prompt: str | Sequence[int]) -> tuple[list[int], str]:
+    """The tokens of a prompt, and its text."""
+    if isinstance(prompt, str):
+        return can.tokenizer.encode([prompt])[0], prompt
+    ids, most = [int(token) for token in prompt], min(can.tokenizer.size, can.model.vocabulary)
+    if wrong := [token for token in ids if not 0 <= token < most]:
+        raise PlumeError(f"There is no token {wrong[0]}: this model's are 0 to {most - 1}.")
+    return ids, can.tokenizer.decode(ids)
+
+
 def _fitting(can: Abilities, used: int, room: int) -> int:
     """No more than there are positions for, behind those that are taken before it writes."""
     longest = can.model.recipe.positions.longest
@@ -121,7 +142,10 @@ def _going_on(can: Abilities, ids: list[int], language: int | None, *, room: int
     prompt = ids or [can.tokenizer.separator]
     if can.causal():
         spread = CausalWriter.spread if can.model.recipe.memory is None else 0.0  # where a memory ends depends on what was read at once
-        return Begun(writer=_causal, spread=spread, prompt=prompt, language=language, room=_fitting(can, len(prompt), room))
+        joint = _joint if can_join(can.model) else None
+        return Begun(
+            writer=_causal, joint=joint, spread=spread, prompt=prompt, language=language, room=_fitting(can, len(prompt), room)
+        )  # fmt: skip
     if can.spans():
         text = can.frame([*ids, can.mask])
         return Begun(writer=_span, source=text, place=text.index(can.mask), room=_fitting(can, len(text) + 1, room))
@@ -183,9 +207,16 @@ def _coded(can: Abilities, code: str | None) -> list[int]:
 
 
 def _causal(can: Abilities, texts: Sequence[Begun]) -> Writer:
+    return CausalWriter(can.model, _head(can, can.causal()), can.rows([one.prompt for one in texts]), segment=_languages(can, texts))
+
+
+def _joint(can: Abilities, texts: Sequence[Begun]) -> JointWriter:
+    return JointWriter(can.model, _head(can, can.causal()), can.rows([one.prompt for one in texts]), segment=_languages(can, texts))
+
+
+def _languages(can: Abilities, texts: Sequence[Begun]) -> torch.Tensor | None:
     told = [one.language for one in texts if one.language is not None]
-    segment = can.tensor([told])[0] if told else None
-    return CausalWriter(can.model, _head(can, can.causal()), can.rows([one.prompt for one in texts]), segment=segment)
+    return can.tensor([told])[0] if told else None
 
 
 def _span(can: Abilities, texts: Sequence[Begun]) -> Writer:

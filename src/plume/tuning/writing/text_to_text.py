@@ -23,13 +23,11 @@ from plume.tuning.writing.written import TextQuestions, WrittenTask
 
 
 @dataclass(frozen=True, kw_only=True)
-class TextToText(WrittenTask):
-    """A text for a text, written by the model's own head for tokens."""
+class FreeText(WrittenTask):
+    """Any text is an answer, written by the model's own head for tokens, and held against the right one."""
 
-    reads: ClassVar[str] = "JSONL; two aligned files"
     right_by: ClassVar[str | None] = "rougeL"
 
-    prefix: str = ""  # before every text that is read ("summarize: "), as a T5 that learned several tasks wants it (arXiv:1910.10683 §2.4)
     beams: int = 1  # 1: the likeliest token each time
     fields: tuple[str, str] | None = None  # of source and target, where the user named them
 
@@ -43,18 +41,6 @@ class TextToText(WrittenTask):
         if len(columns.texts) != 1 or columns.answer is None:
             raise PlumeError(f"{self.called} reads one text and writes one: name both fields, --text SOURCE --label TARGET.")
         return replace(self, fields=(columns.texts[0], columns.answer))
-
-    def read(self, paths: Sequence[Path], reading: Reading, *, labelled: bool) -> Iterator[Example]:
-        return read_text_pairs(paths, reading, labelled=labelled, fields=self.fields)
-
-    def example(self, item: Any) -> Example:
-        example = super().example(item)
-        if len(example.texts) != 1:
-            raise PlumeError(f"{self.called} reads one text, and was given {len(example.texts)}: {str(item)[:60]!r}.")
-        return example
-
-    def source(self, example: Example) -> str:
-        return self.prefix + example.texts[0]
 
     def target(self, example: Example) -> str:
         return str(example.answer)
@@ -77,3 +63,24 @@ class TextToText(WrittenTask):
     def readable(self, example: Example, given: Mapping[str, Prediction]) -> Readable:
         gold = example.answer if isinstance(example.answer, str) else " / ".join(example.answer)
         return gold, {model: one["text"] or NOTHING for model, one in given.items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextToText(FreeText):
+    """A text for a text."""
+
+    reads: ClassVar[str] = "JSONL; two aligned files"
+
+    prefix: str = ""  # before every text that is read ("summarize: "), as a T5 that learned several tasks wants it (arXiv:1910.10683 §2.4)
+
+    def read(self, paths: Sequence[Path], reading: Reading, *, labelled: bool) -> Iterator[Example]:
+        return read_text_pairs(paths, reading, labelled=labelled, fields=self.fields)
+
+    def example(self, item: Any) -> Example:
+        example = super().example(item)
+        if len(example.texts) != 1:
+            raise PlumeError(f"{self.called} reads one text, and was given {len(example.texts)}: {str(item)[:60]!r}.")
+        return example
+
+    def source(self, example: Example) -> str:
+        return self.prefix + example.texts[0]

@@ -16,7 +16,8 @@ from plume.core.batching import by_length
 from plume.core.errors import PlumeError
 from plume.model.networks.model import Model
 from plume.model.use.abilities import Abilities
-from plume.model.use.generate import Wanted, Written, beam_search, greedy
+from plume.model.use.generate import beam_search, greedy
+from plume.model.use.searching import Wanted, Written
 from plume.readers.example import Example
 from plume.text.pieces import bounds
 from plume.text.tokenizer import Tokenizer
@@ -123,17 +124,21 @@ class WrittenTask(Task):
 
     def questions(self, examples: Sequence[Example], coder: Coder) -> tuple[TextQuestions, Counter[str]]:
         way, room = self.writes, self.writes.room(coder, self.most(coder))
-        examples, cut = self.fitting(examples, room, coder)
-        read = whole(coder.cut([self.source(example) for example in examples]))
-        cut |= read.end - read.begin > room
-        rows = replace(way.lay_out(shortened(read, room), coder), cut=cut)
-        notes = Counter({f"texts cut to {room} tokens": int(cut.sum())})
+        rows, notes = self.laid_out(examples, room, coder)
         if any(example.answer is None for example in examples):
             targets = _rows(np.zeros(0, np.int64), np.zeros(len(examples), np.int64), coder.tokenizer.pad)
         else:
             targets, short = lay_out_targets([self.target(example) for example in examples], way, coder, left=way.left(coder, rows))
             notes["answers longer than a row, cut in training"] = short
         return TextQuestions(name=self.called, rows=rows, groups=one_each(len(rows)), way=way, targets=targets), notes
+
+    def laid_out(self, examples: Sequence[Example], room: int, coder: Coder) -> tuple[TextRows, Counter[str]]:
+        """What is read of the examples, in at most `room` tokens each; and what was lost."""
+        examples, cut = self.fitting(examples, room, coder)
+        read = whole(coder.cut([self.source(example) for example in examples]))
+        cut |= read.end - read.begin > room
+        rows = replace(self.writes.lay_out(shortened(read, room), coder), cut=cut)
+        return rows, Counter({f"texts cut to {room} tokens": int(cut.sum())})
 
     def write(self, body: Model, questions: TextQuestions, *, room: int, beams: int = 1) -> list[Written]:
         """What the model writes after each text."""
