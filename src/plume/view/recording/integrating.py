@@ -20,6 +20,7 @@ from plume.core.errors import PlumeError
 from plume.heads.head import at, precise
 from plume.heads.token_labelling import TokenLabellingModule
 from plume.model.networks.model import Model
+from plume.model.networks.recurrent import RecurrentModel
 from plume.train.device import to_device
 from plume.tuning.adapting.word_body import WordBody
 from plume.tuning.rows.questions import Questions
@@ -124,9 +125,14 @@ class TextPath:
 
 
 def usual_baseline(model: TunedModel) -> Baseline:
-    """The mask, where the model knows what a hidden word is; else no vector at all."""
-    masks = isinstance(model.model.body, Model) and model.tokenizer.mask is not None
-    return Baseline.MASK if masks else Baseline.ZERO
+    """The mask, where the model knows what a hidden word is; else padding, and for recurrent networks and word vectors no vector at all.
+
+    A Transformer's norms divide by the length of what they read: beside nothing there is no small step for them (T5).
+    """
+    body = model.model.body
+    if not isinstance(body, Model) or isinstance(body, RecurrentModel):
+        return Baseline.ZERO
+    return Baseline.PAD if model.tokenizer.mask is None else Baseline.MASK
 
 
 def _with_vectors(batch: Batch, extra: Tensor, vocabulary: int) -> Batch:
