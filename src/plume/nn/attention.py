@@ -6,7 +6,7 @@ The families differ in the mask and in where position enters, and both come from
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,7 +50,7 @@ class Sight:
     in_order: bool = False  # … and the first queries are those other keys, in their order
     across: Sight | None = None  # a decoder's second look, at `source`
     source: Tensor | None = None  # [B, S, D] what the encoder made
-    head_mask: Tensor | None = None  # [depth, H] factors, or [depth, B, H]: others in each row
+    head_mask: Tensor | Sequence[Tensor] | None = None  # a layer's factors, [H], or [B, H]: others in each row
     recorded: list[Tensor] | None = None  # attention probabilities are appended here when they are wanted
     looks: list[Attended] | None = None  # … and here, with all they are made of
     named: Mapping[str, Tensor] = field(default_factory=dict)  # what the batch carries beside its tokens, for modules between blocks

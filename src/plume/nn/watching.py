@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -14,13 +14,15 @@ from plume.nn.attention import Attended, Sight
 if TYPE_CHECKING:
     from plume.nn.stack import Stack
 
+Factors = Tensor | Sequence[Tensor]
+
 
 @dataclass(kw_only=True)
 class Watch:
-    """Gates are factors of what heads give, [depth, H] or [depth, B, H]; looks are kept in lists that were given for them."""
+    """Gates are factors of what heads give, a layer's [H], or [B, H]; looks are kept in lists that were given for them."""
 
-    gates: Tensor | None = None
-    across_gates: Tensor | None = None  # of a decoder's look at its source
+    gates: Factors | None = None
+    across_gates: Factors | None = None  # of a decoder's look at its source
     looks: list[Attended] | None = None
     across_looks: list[Attended] | None = None
 
@@ -32,8 +34,8 @@ class Watch:
         return replace(sight, head_mask=_both(sight.head_mask, self.gates), looks=self.looks, across=across)
 
 
-def _both(one: Tensor | None, other: Tensor | None) -> Tensor | None:
-    return other if one is None else one if other is None else one * other
+def _both(one: Factors | None, other: Factors | None) -> Factors | None:
+    return other if one is None else one if other is None else [a * b for a, b in zip(one, other, strict=True)]
 
 
 @contextmanager
