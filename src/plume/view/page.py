@@ -20,7 +20,7 @@ from plume.view.words import FRAME, Words, in_language
 _SCRIPTS = Path(__file__).with_name("scripts")
 # The browser itself refuses whatever would leave the page.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:"
-_TYPES = ("uint8", "int8", "uint16", "int32", "float32")
+_TYPES = ("uint8", "int8", "uint16", "int16", "int32", "float32")
 
 
 @dataclass(frozen=True, kw_only=True)
