@@ -190,6 +190,12 @@ class Stack(nn.Module):
             named=sight.left,
         )
 
+    def as_last(self, layers: Sequence[Tensor]) -> list[Tensor]:
+        """Layers that were kept, as a head reads the last: blocks with their norms in front leave sums, which the final norm makes readable."""
+        if self.final_norm is None:
+            return list(layers)
+        return [*(self.final_norm(layer) for layer in layers[:-1]), layers[-1]]
+
     def _between(self, layer: int, value: Tensor, sight: Sight) -> Tensor:
         for place, module in zip(self.part.between, self.between, strict=True):
             if place.after == layer:

@@ -121,7 +121,8 @@ class TaskModel(Trainable):
         if not self.reads_whole(name):
             return self._at(batch, head_mask)
         keep_layers = self.top.needs_layers or (self.pooling is not None and not self.pooling.part.last_only)
-        with torch.no_grad() if self.frozen else nullcontext():
+        # What is frozen has no gradient of its own; only vectors that somebody put in ask for theirs.
+        with torch.no_grad() if self.frozen and batch.extra is None else nullcontext():
             encoded = self.top.encode(self.body, replace(batch, read=None), keep_layers=keep_layers, head_mask=head_mask)
         layers = self.top.layers(encoded, batch.length)
         if self.pooling is not None and name in self.pooled:
