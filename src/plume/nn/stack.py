@@ -19,6 +19,7 @@ from plume.nn.between import Between, BetweenModule
 from plume.nn.block import Block, BlockCache, FeedForward, Norm, NormKind, pick
 from plume.nn.network import Network
 from plume.nn.positions.scheme import PositionModule
+from plume.nn.watching import Watch
 
 
 class Sharing(enum.StrEnum):
@@ -84,6 +85,7 @@ class Stack(nn.Module):
         self.part = part
         self.sharing = sharing
         self.checkpointing = False
+        self.watch: Watch | None = None  # of whoever looks inside, or switches heads off
         self.project = nn.Linear(embedding_width, part.width) if embedding_width != part.width else None
         attention = [self._attention() for _ in range(1 if sharing in (Sharing.ALL, Sharing.ATTENTION) else part.depth)]
         feed_forward = [self._feed_forward() for _ in range(1 if sharing in (Sharing.ALL, Sharing.FEED_FORWARD) else part.depth)]
@@ -150,6 +152,8 @@ class Stack(nn.Module):
         """
         if self.project is not None:
             value = self.project(value)
+        if self.watch is not None:
+            sight = self.watch.over(sight)
         sight.positions.prepare(sight)
         layers = [value]
         last = self.part.depth - 1

@@ -20,11 +20,11 @@ from plume.view.words import FRAME, Words, in_language
 _SCRIPTS = Path(__file__).with_name("scripts")
 # The browser itself refuses whatever would leave the page.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:"
-_TYPES = ("uint8", "int8", "uint16", "int32", "float32")
+_TYPES = ("uint8", "int8", "uint16", "int16", "int32", "float32")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Panel:
+class ViewPanel:
     """A view's place on the page: scripts/NAME.js draws it; of its words `title` and `about` stand above it, the script reads all."""
 
     name: str
@@ -39,7 +39,7 @@ class Page:
     """
 
     title: str
-    panels: Sequence[Panel]
+    panels: Sequence[ViewPanel]
     data: Mapping[str, Any]
     lede: str = ""
     language: str = "en"
@@ -73,7 +73,7 @@ class Page:
         written = html.escape(self.html(), quote=True)
         return f'<iframe srcdoc="{written}" sandbox="allow-scripts" style="width:100%;height:{self.height}px;border:0"></iframe>'
 
-    def _panel(self, panel: Panel) -> Markup:
+    def _panel(self, panel: ViewPanel) -> Markup:
         words = in_language(panel.words, self.language)
         about = element("p", words["about"], class_="about") if words.get("about") else None
         title = element("h2", words["title"]) if words.get("title") else None

@@ -3,7 +3,7 @@
 const plume = (() => {
   const { data, words, frame } = JSON.parse(document.getElementById("data").textContent);
   const drawn = {}, arrays = new Map(), repaint = new Set();
-  const kinds = { uint8: Uint8Array, int8: Int8Array, uint16: Uint16Array, int32: Int32Array, float32: Float32Array };
+  const kinds = { uint8: Uint8Array, int8: Int8Array, uint16: Uint16Array, int16: Int16Array, int32: Int32Array, float32: Float32Array };
 
   /** An array of the data, decoded when it is first asked for. */
   function array(reference) {
@@ -75,10 +75,11 @@ const plume = (() => {
   }
 
   let tipped = null;
-  /** Say something at the pointer; null: no more. */
-  function tip(event, text) {
+  /** Say something at the pointer; null: no more. Within a dialog it must stand in it, to be above it. */
+  function tip(event, text, parent = document.body) {
     if (text === null || text === undefined) { if (tipped) tipped.hidden = true; return; }
-    if (!tipped) document.body.append(tipped = make("div", { class: "tip", role: "status" }));
+    tipped ??= make("div", { class: "tip", role: "status" });
+    if (tipped.parentNode !== parent) parent.append(tipped);
     tipped.hidden = false; tipped.textContent = text;
     const box = tipped.getBoundingClientRect();
     tipped.style.left = Math.max(4, Math.min(event.clientX + 14, innerWidth - box.width - 6)) + "px";
