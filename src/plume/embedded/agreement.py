@@ -50,7 +50,7 @@ def agreement_sentences() -> list[Agreement]:
     >>> found[0].before, found[0].right, found[0].wrong, found[0].after
     ('The key', 'is', 'are', 'very important.')
     >>> found[1].before, found[75].before
-    ('The keys', 'The letter from the lawyers behind the bridges')
+    ('The keys', 'The songs about the player')
     """
     found = []
     for number, subject in enumerate(_SUBJECTS):
