@@ -40,7 +40,7 @@ PANEL = ViewPanel(
         "following": ("What comes next", "接下来的词"),
         "grid": ("The best guess of every layer", "各层的最佳猜测"),
         "grid_about": (
-            "A column for each token; the darker, the surer. Framed: the guess is the token that stands there.",
+            "A column for each token; the stronger the colour, the surer. Framed: the guess is the token that stands there.",
             "每列一个词元，颜色越深越有把握；有框表示猜中原词。",
         ),
         "sure": ("“{guess}”: {share} at {layer}; “{token}” is number {rank}, {own}", "“{guess}”：{share}（{layer}）；“{token}”排第 {rank}，{own}"),
