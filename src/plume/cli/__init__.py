@@ -32,6 +32,7 @@ COMMANDS = (
     "sentences",
     "neighbours",
     "map",
+    "view",
     "index",
     "search",
     "import",

@@ -99,7 +99,9 @@ def test_final_norm_is_for_blocks_that_have_theirs_in_front(
     first, last = stack.as_last([states, states])
     assert torch.equal(last, states) and torch.equal(first, states) is (not residual)
     if residual:
-        by_hand = torch.nn.functional.layer_norm(states, states.shape[-1:], stack.final_norm.weight, getattr(stack.final_norm, "bias", None))
+        by_hand = torch.nn.functional.layer_norm(
+            states, states.shape[-1:], stack.final_norm.weight, getattr(stack.final_norm, "bias", None)
+        )
         assert family == "t5" or torch.allclose(first, by_hand, atol=1e-4)
 
 

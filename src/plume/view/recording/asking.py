@@ -189,5 +189,3 @@ def asking_for(can: Abilities) -> Asking:
 def language_of(can: Abilities, text: str, said: Said) -> int | None:
     """The number of the text's language, where the model has languages."""
     return can.language(text, can.tokenizer.encode([text])[0], said)
-
-

@@ -102,7 +102,7 @@ class TextPath:
 
     def scores(self, copies: int, extra: Tensor) -> Tensor:
         """What the head says of so many copies, which have these vectors."""
-        return _said(self.model, _with_vectors(self._copies(copies), extra, self.model.model.body.vocabulary))
+        return said(self.model, _with_vectors(self._copies(copies), extra, self.model.model.body.vocabulary))
 
     def _copies(self, count: int) -> Batch:
         batch = self.questions.batch(np.full(count, self.group))
@@ -145,7 +145,7 @@ def _with_vectors(batch: Batch, extra: Tensor, vocabulary: int) -> Batch:
     return replace(batch, tokens=written, extra=extra, source=replace(batch.source, tokens=own, extra=extra))
 
 
-def _said(model: TunedModel, batch: Batch) -> Tensor:
+def said(model: TunedModel, batch: Batch) -> Tensor:
     """The head's scores; of words what is said of each by itself, before a chain of labels decides."""
     ((name, target),) = batch.labels.items()
     head, states = model.model.head(name), model.model.states(batch)

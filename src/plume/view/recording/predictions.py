@@ -114,9 +114,7 @@ def _gathered(
         found = (tokens, values.exp(), own[:, 0].exp(), rank)
         for kept, one in zip(layers.setdefault(layer, ([], [], [], [])), found, strict=True):
             kept.append(one.cpu().numpy())
-    guesses, probability, right, rank = (
-        np.stack([np.concatenate(kept[which]) for kept in layers.values()], axis=1) for which in range(4)
-    )
+    guesses, probability, right, rank = (np.stack([np.concatenate(kept[which]) for kept in layers.values()], axis=1) for which in range(4))
     unknown = (known < 0)[:, None]
     return Predictions(
         tokens=[can.tokenizer.token(number) for number in frame],

@@ -1,0 +1,66 @@
+"""plume view"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def run(
+    model: Annotated[Path, typer.Argument(help="Model directory: plume's, fine-tuned or not, or a Hugging Face directory.")],
+    text: Annotated[str | None, typer.Argument(help="Text to read. ___ is a blank, for models that fill blanks.")] = None,
+    pair: Annotated[str | None, typer.Option(help="Second text, read together with the first.")] = None,
+    target: Annotated[str | None, typer.Option(help="Encoder–decoders: what the decoder writes.  [default: its own answer]")] = None,
+    before: Annotated[str | None, typer.Option(help="Transformer-XL, XLNet: text read before, kept in memory.")] = None,
+    against: Annotated[Path | None, typer.Option(help="Second model, shown beside the first.")] = None,
+    view: Annotated[str, typer.Option(help="head, model, neuron, switch or all.")] = "all",
+    heads: Annotated[bool, typer.Option("--heads", help="Which heads matter for the file of --task.")] = False,
+    task: Annotated[
+        str | None, typer.Option(help="--heads: labelled file, or NAME=FILE. Otherwise: task of a model fine-tuned for several.")
+    ] = None,
+    examples: Annotated[int, typer.Option(help="--heads: examples to use.")] = 256,
+    quick: Annotated[bool, typer.Option("--quick", help="--heads: gradients only; do not switch each head off.")] = False,
+    text_language: Annotated[str | None, typer.Option(help="Multilingual models (xlm): language of the text.  [default: detected]")] = None,
+    language: Annotated[str, typer.Option(help="Language of the page: en or zh.")] = "en",
+    out: Annotated[Path, typer.Option(help="Output page.")] = Path("view.html"),
+) -> None:
+    """Look inside a model: attention of every head, heads switched off, and heads that matter for a task."""
+    from plume.core.errors import PlumeError
+    from plume.view.attending import attention_page
+    from plume.view.recording.subject import open_subject
+
+    if heads:
+        if task is None or text is not None:
+            raise PlumeError("--heads needs a labelled file and no text: plume view MODEL --heads --task FILE")
+        _heads(model, task, examples=examples, quick=quick, language=language, out=out)
+        return
+    if text is None:
+        raise PlumeError('Say which text to look at: plume view MODEL "The cat sat on the mat."')
+    subjects = [open_subject(model)] + ([] if against is None else [open_subject(against)])
+    page = attention_page(
+        subjects, text, pair=pair, target=target, before=before, view=view, task=task, said=text_language, language=language
+    )
+    page.write(out)
+    if view == "all" and "switch" not in [panel.name for panel in page.panels]:
+        print("plume: heads were not switched off one by one, which takes long for so many tokens; ask with --view switch", file=sys.stderr)
+    print(f"{', '.join(panel.name for panel in page.panels)} → {out}")
+
+
+def _heads(model: Path, task: str, *, examples: int, quick: bool, language: str, out: Path) -> None:
+    from plume.view.attending import importance_page
+    from plume.view.recording.importance import TaskHeads, ranked
+    from plume.view.recording.subject import open_subject
+
+    name, _, file = task.rpartition("=")
+    found = TaskHeads(open_subject(model), file, task=name or None, examples=examples).importance(without_each=not quick)
+    importance_page(found, language=language).write(out)
+    for suffix in (".json", ".csv"):
+        found.write(out.with_suffix(suffix))
+    for row in ranked(found)[:5]:
+        print(f"{row['place']} layer {row['layer'] + 1} head {row['head'] + 1}: {row['importance']:.4g}")
+    if found.correlation is not None:
+        print(f"Spearman's correlation with the loss when a head is switched off: {found.correlation:.2f}")
+    print(f"{found.examples} examples → {out}, {out.with_suffix('.json').name}, {out.with_suffix('.csv').name}")
