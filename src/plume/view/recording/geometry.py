@@ -5,11 +5,12 @@ The map of one layer begins where that of the layer before ended, so that points
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from plume.static.plot import pca, tsne
 
 Floats = NDArray[np.float32]
 Numbers = NDArray[np.int64]
@@ -37,13 +38,10 @@ def unit(vectors: Floats) -> Floats:
 
 def principal(vectors: Floats, before: Floats | None = None) -> tuple[Floats, float]:
     """[N, 2] the two principal components, and the share of the variance that they show; turned towards the map `before`."""
-    centred = np.asarray(vectors, np.float64) - np.mean(vectors, axis=0, dtype=np.float64)
-    left, scale, _ = np.linalg.svd(centred, full_matrices=False)
-    flat = np.zeros((len(vectors), 2))
-    flat[:, : min(2, len(scale))] = (left * scale)[:, :2]
-    total = float((scale**2).sum())
-    flat = flat if before is None else flat @ _turn(flat, before)
-    return flat.astype(np.float32), float((scale[:2] ** 2).sum()) / total if total > 0 else 0.0
+    wide = np.asarray(vectors, np.float64)
+    flat, total = pca(wide), float(wide.var(0).sum())
+    shown = float(flat.var(0).sum()) / total if total > 0 else 0.0
+    return (flat if before is None else flat @ _turn(flat, before)).astype(np.float32), shown
 
 
 def _turn(flat: NDArray[np.float64], before: Floats) -> NDArray[np.float64]:
@@ -54,17 +52,10 @@ def _turn(flat: NDArray[np.float64], before: Floats) -> NDArray[np.float64]:
 
 def neighbour_map(vectors: Floats, before: Floats | None = None, *, seed: int = 0) -> Floats:
     """[N, 2] by t-SNE (van der Maaten & Hinton 2008), from the principal components or from the map `before`."""
-    from sklearn.manifold import TSNE
-
     if np.ptp(vectors, axis=0).max() < 1e-6:  # one point, many times
         return np.zeros((len(vectors), 2), np.float32)
-    start = principal(vectors)[0] if before is None or np.ptp(before) == 0 else before
-    start = (start / max(float(start[:, 0].std()), 1e-12) * 1e-4).astype(np.float32)
-    perplexity = float(min(30.0, max(2.0, (len(vectors) - 1) / 3)))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        made: Floats = TSNE(2, perplexity=perplexity, init=start, random_state=seed, max_iter=500).fit_transform(vectors)
-    return made
+    start = None if before is None or np.ptp(before) == 0 else before
+    return tsne(np.asarray(vectors, np.float64), start=start, seed=seed).astype(np.float32)
 
 
 def clusters(vectors: Floats, before: Clusters | None = None, *, seed: int = 0) -> Clusters | None:
