@@ -80,7 +80,7 @@ const curves = (() => {
   function legend(lines) {
     return make("div", { class: "legend" }, ...lines.map(line => {
       const sample = make("span", { class: "sample" });
-      sample.style.borderTop = `${line.quiet ? 2 : 3}px ${line.dash ? "dashed" : "solid"} ${line.quiet ? "var(--dot)" : `var(--curve-${line.colour % 8})`}`;
+      sample.style.borderTop = `${line.quiet ? 2 : 3}px ${!line.dash ? "solid" : line.dash[0] < 2 ? "dotted" : "dashed"} ${line.quiet ? "var(--dot)" : `var(--curve-${line.colour % 8})`}`;
       return make("span", {}, sample, line.name);
     }));
   }

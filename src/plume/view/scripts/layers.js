@@ -29,10 +29,10 @@ plume.view("layers", (root, data, say) => {
     charts.forEach(one => draw(grid, one));
   }
 
-  function draw(grid, { name, count, lines, format, low, high, axis }) {
+  function draw(grid, { name, count, lines, format, low, high, axis, several = false }) {
     const first = lines[0], best = first.y.indexOf(Math.max(...first.y));
     const card = make("div", { class: "card" }, make("p", { class: "heading" }, make("strong", {}, name), " ", make("span", { class: "note" },
-      `${axis} · ${count} · ${say("best", { layer: first.x[best], value: format(first.y[best]) })}`)));
+      [axis, count, ...(several ? [] : [say("best", { layer: first.x[best], value: format(first.y[best]) })])].join(" · "))));
     grid.append(card);
     chart(card, { lines, low, high, format, label: `${name}: ${axis}`, xlabel: say("layer") });
     card.append(numbers(lines, format));
@@ -54,7 +54,7 @@ plume.view("layers", (root, data, say) => {
     const grid = make("div", {});
     root.append(grid);
     draw(grid, {
-      name: say("agreement"), count: say("of_sentences", { count: found.sentences.reduce((a, b) => a + b, 0) }), format: percent, axis: say("accuracy"), low: 0, high: 1,
+      name: say("agreement"), count: say("of_sentences", { count: found.sentences.reduce((a, b) => a + b, 0) }), format: percent, axis: say("accuracy"), low: 0, high: 1, several: true,
       lines: [...found.right.map((y, i) => line(names[i], y, i, undefined, found.layers)), line(say("untrained_mean"), found.untrained, 7, [5, 4], found.layers),
         { name: say("chance"), x: found.layers, y: found.layers.map(() => .5), dash: [1, 4], quiet: true }],
     });

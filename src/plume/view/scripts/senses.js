@@ -26,7 +26,7 @@ plume.view("senses", (root, data, say) => {
     format: curves.two, height: 190, label: say("curve"), xlabel: say("layer"), chosen: move, at: () => layer });
   canvas.element.addEventListener("pointermove", event => { pointed = nearestPoint(event); canvas.again(); plume.tip(event, pointed === null ? null : snippet(pointed, 90).join("")); });
   canvas.element.addEventListener("pointerleave", event => { pointed = null; canvas.again(); plume.tip(event, null); });
-  canvas.element.addEventListener("click", event => { const found = nearestPoint(event); if (found !== null) choose(found); });
+  canvas.element.addEventListener("click", event => { choose(nearestPoint(event)); });
   canvas.element.addEventListener("keydown", walk);
   refresh();
 
@@ -122,7 +122,7 @@ plume.view("senses", (root, data, say) => {
     reading.textContent = layer === 0 ? say("embedding") : `${layer} / ${layers - 1}`;
     const found = own.silhouette[layer], groupsHere = new Set(points().map(point => member[layer * count + point])).size;
     said.textContent = [
-      found === null ? say("not_apart") : say("apart", { count: groupsHere, silhouette: curves.two(found) }) + ".",
+      found === null ? say("not_apart") : say("apart", { count: groupsHere, silhouette: curves.two(found) }),
       own.information[layer] === null ? null : say("agree", { information: curves.two(own.information[layer]) }),
       kind === "pca" ? say("shown", { share: curves.percent(own.shown[layer]) }) : say("tsne_about"),
       layer === 0 ? say("embedding_about") : null].filter(Boolean).join(" ");

@@ -25,7 +25,7 @@ PANEL = ViewPanel(
         "tsne_about": (
             "t-SNE keeps neighbours together; distances between groups mean little.", "t-SNE 保持近邻关系，组与组之间的距离没有意义。"
         ),
-        "apart": ("{count} clusters, silhouette {silhouette}", "{count} 个聚类，轮廓系数 {silhouette}"),
+        "apart": ("{count} clusters, silhouette {silhouette}.", "{count} 个聚类，轮廓系数 {silhouette}。"),
         "not_apart": ("All points are one: nothing is told apart at this layer.", "所有点重合：这一层没有任何区分。"),
         "agree": ("Clusters and labels share {information} of their information (NMI).", "聚类与标签的归一化互信息为 {information}。"),
         "embedding_about": (
