@@ -29,10 +29,13 @@ def run(
     task: Annotated[
         list[str] | None,
         typer.Option(
-            help="--heads: labelled file, or NAME=FILE. --layers: pos=train.conll,dev.conll; repeatable. Otherwise: task of a model fine-tuned for several."
+            help="--heads: labelled file, or NAME=FILE. --layers: pos=train.conll,dev.conll; repeatable. "
+            "Otherwise: task of a model fine-tuned for several."
         ),
     ] = None,
-    examples: Annotated[int | None, typer.Option(help="--heads, --layers: examples to use.  [default: 256 for --heads, 1000 for --layers]")] = None,
+    examples: Annotated[
+        int | None, typer.Option(help="--heads, --layers: examples to use.  [default: 256 for --heads, 1000 for --layers]")
+    ] = None,
     baseline: inside.BaselineOption = None,
     quick: Annotated[bool, typer.Option("--quick", help="--heads: gradients only; do not switch each head off.")] = False,
     text_language: Annotated[str | None, typer.Option(help="Multilingual models (xlm): language of the text.  [default: detected]")] = None,

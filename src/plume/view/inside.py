@@ -96,7 +96,7 @@ def senses_page(
     name: str | None = None,
     language: str = "en",
 ) -> Page:
-    """A word's vectors in the sentences of a file, layer by layer. Of a table, `text` and `label` name columns; the label may say which sense it is."""
+    """A word's vectors in the sentences of a file, layer by layer. Of a table `text` and `label` name columns: the label says which sense it is."""
     body = _network(model, "They have one vector a word, whatever stands around it: there are no senses to tell apart.")
     found = senses(body, word, file, most=most, label=label, text=text, language=said, seed=seed)
     layers = found.layers

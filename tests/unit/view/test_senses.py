@@ -44,7 +44,7 @@ def test_whole_words_in_any_case(file: Path) -> None:
     assert occurrences(file, "Captain").total == 4  # a capital is meant
     assert occurrences(file, "old captain").total == 4
     assert occurrences(file, "学生").total == 4
-    with pytest.raises(PlumeError, match="'lighthouse' occurs no times in .*: three at least"):
+    with pytest.raises(PlumeError, match=r"'lighthouse' occurs no times in .*: three at least"):
         occurrences(file, "lighthouse")
     assert pattern_of("c++").findall("C++ and c++.") == ["C++", "c++"]
 
@@ -67,7 +67,9 @@ def test_long_sentences_are_cropped() -> None:
 def test_tables_with_labels(tmp_path: Path) -> None:
     rows = [("The bank of the river.", "shore"), ("A bank lends money.", "money"), ("My bank is closed.", "money"), ("West bank.", "shore")]
     (tmp_path / "a.tsv").write_text("sentence\tsense\n" + "".join(f"{text}\t{label}\n" for text, label in rows), encoding="utf-8")
-    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"sentence": text, "sense": label}) + "\n" for text, label in rows), encoding="utf-8")
+    (tmp_path / "a.jsonl").write_text(
+        "".join(json.dumps({"sentence": text, "sense": label}) + "\n" for text, label in rows), encoding="utf-8"
+    )
     for name in ("a.tsv", "a.jsonl"):
         found = occurrences(tmp_path / name, "bank", label="sense", text="sentence")
         assert [one.label for one in found.occurrences] == [label for _, label in rows]
@@ -84,7 +86,9 @@ def test_states_are_those_of_hidden(language_model: Callable[[str], LanguageMode
     assert len(own) > 1
     for layer, states in enumerate(hidden.layers):
         assert np.allclose(found.mean[layer][0], states[own].mean(0), atol=1e-6)
-        assert np.allclose(found.first[layer][0], states[own[0]], atol=1e-6) and np.allclose(found.last[layer][0], states[own[-1]], atol=1e-6)
+        assert np.allclose(found.first[layer][0], states[own[0]], atol=1e-6) and np.allclose(
+            found.last[layer][0], states[own[-1]], atol=1e-6
+        )
 
 
 def test_what_the_model_does_not_reach_is_left_out(language_model: Callable[[str], LanguageModel]) -> None:

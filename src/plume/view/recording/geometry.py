@@ -87,7 +87,9 @@ def _renumbered(found: Clusters, before: Clusters) -> Clusters:
     rows, columns = linear_sum_assignment(-shared)
     number = dict(zip(rows.tolist(), columns.tolist(), strict=True))
     member = np.array([number[one] for one in found.member.tolist()])
-    return Clusters(member=np.unique(member, return_inverse=True)[1] if member.max() >= found.count else member, silhouette=found.silhouette)
+    return Clusters(
+        member=np.unique(member, return_inverse=True)[1] if member.max() >= found.count else member, silhouette=found.silhouette
+    )
 
 
 def label_silhouette(vectors: Floats, labels: list[str]) -> float | None:

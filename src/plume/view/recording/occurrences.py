@@ -61,7 +61,9 @@ def sampled(sentences: Iterable[tuple[str, str | None]], word: str, *, most: int
                 kept[other] = found
             total += 1
     if total < 3:
-        raise PlumeError(f"'{word}' occurs {total or 'no'} time{'' if total == 1 else 's'} in {place}: three at least are needed to compare.")
+        raise PlumeError(
+            f"'{word}' occurs {total or 'no'} time{'' if total == 1 else 's'} in {place}: three at least are needed to compare."
+        )
     return Found(occurrences=[one for _, one in sorted(kept, key=lambda pair: pair[0])], total=total)
 
 

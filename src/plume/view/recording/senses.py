@@ -72,7 +72,9 @@ def senses(
 ) -> Senses:
     """The word's vectors (the mean of its pieces) in up to `most` sentences of the file; `label` names a column that says which sense it is."""
     if not isinstance(model, LanguageModel):
-        raise PlumeError("Word vectors have one vector a word, whatever stands around it: there are no senses to tell apart. Name a network.")
+        raise PlumeError(
+            "Word vectors have one vector a word, whatever stands around it: there are no senses to tell apart. Name a network."
+        )
     if not 3 <= most <= _MOST:
         raise PlumeError(f"Between 3 and {_MOST:,} occurrences can be drawn, not {most:,}.")
     found = occurrences(file, word, most=most, label=label, text=text, seed=seed)

@@ -9,7 +9,8 @@ PANEL = ViewPanel(
     words={
         "title": ("Why this answer", "为何如此回答"),
         "about": (
-            "Integrated gradients: what each token adds on the way from a text that says nothing to this one. Blue speaks for the answer, orange against it.",
+            "Integrated gradients: what each token adds on the way from a text that says nothing to this one. "
+            "Blue speaks for the answer, orange against it.",
             "积分梯度：从“什么也没说”的文本走到这段文本，每个词元各贡献多少。蓝色支持该答案，橙色反对。",
         ),
         "answers": ("Answers", "答案"),

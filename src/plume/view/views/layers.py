@@ -9,7 +9,8 @@ PANEL = ViewPanel(
     words={
         "title": ("What each layer knows", "每一层知道什么"),
         "about": (
-            "From the embedding (0) to the last layer. A dashed line is a network of the same shape that was never trained: what lies above it was learned.",
+            "From the embedding (0) to the last layer. A dashed line is a network of the same shape that was never trained: "
+            "what lies above it was learned.",
             "从词向量（第 0 层）到最后一层。虚线是同样形状但未经训练的网络：高出它的部分才是学到的。",
         ),
         "probes": ("Probes", "探针"),
@@ -27,14 +28,18 @@ PANEL = ViewPanel(
         "agreement_about": (
             "“The keys to the cabinet are / is …”: how often the right form is likelier, by the number of nouns of the other number that stand "
             "between subject and verb (attractors). Half of the subjects are plural: guessing gives 50%.",
-            "“The keys to the cabinet are / is …”：正确形式更可能的比例，按主语与动词之间数不同的名词（干扰项）个数分开。单复数主语各半，瞎猜为 50%。",
+            "“The keys to the cabinet are / is …”：正确形式更可能的比例，"
+            "按主语与动词之间数不同的名词（干扰项）个数分开。单复数主语各半，瞎猜为 50%。",
         ),
         "no_agreement": ("Not measured: {reason}", "未测量：{reason}"),
         "no_tasks": (
             "No task was named. Add --task pos=train.conll,dev.conll to see probes and phrases.",
             "没有指定任务。加上 --task pos=train.conll,dev.conll 即可看到探针与短语。",
         ),
-        "skipped": ("Not probed, for they give no single label to a text or a word: {tasks}.", "未做探针（不是给文本或词一个标签的任务）：{tasks}。"),
+        "skipped": (
+            "Not probed, for they give no single label to a text or a word: {tasks}.",
+            "未做探针（不是给文本或词一个标签的任务）：{tasks}。",
+        ),
         "trained": ("this model", "本模型"),
         "untrained": ("untrained", "未训练"),
         "untrained_mean": ("untrained, all", "未训练（全部）"),

@@ -19,7 +19,8 @@ PANEL = ViewPanel(
             "点击一个词元，表中给出各层在只读过它前面的内容之后会写什么：即让模型的预测头直接读取该层时的结果。",
         ),
         "about_decoder": (
-            "The model has read the first text and writes the second. Click a token: the table shows what each layer of the decoder would write there.",
+            "The model has read the first text and writes the second. "
+            "Click a token: the table shows what each layer of the decoder would write there.",
             "模型读完第一段文本后写出第二段。点击一个词元，表中给出解码器各层会写什么。",
         ),
         "norm": (
@@ -43,7 +44,10 @@ PANEL = ViewPanel(
             "A column for each token; the stronger the colour, the surer. Framed: the guess is the token that stands there.",
             "每列一个词元，颜色越深越有把握；有框表示猜中原词。",
         ),
-        "sure": ("“{guess}”: {share} at {layer}; “{token}” is number {rank}, {own}", "“{guess}”：{share}（{layer}）；“{token}”排第 {rank}，{own}"),
+        "sure": (
+            "“{guess}”: {share} at {layer}; “{token}” is number {rank}, {own}",
+            "“{guess}”：{share}（{layer}）；“{token}”排第 {rank}，{own}",
+        ),
         "sure_alone": ("“{guess}”: {share} at {layer}", "“{guess}”：{share}（{layer}）"),
     },
 )

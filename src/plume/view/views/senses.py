@@ -23,7 +23,8 @@ PANEL = ViewPanel(
         "labels": ("labels", "标签"),
         "shown": ("The two axes show {share} of the variance.", "两个坐标轴解释了 {share} 的方差。"),
         "tsne_about": (
-            "t-SNE keeps neighbours together; distances between groups mean little.", "t-SNE 保持近邻关系，组与组之间的距离没有意义。"
+            "t-SNE keeps neighbours together; distances between groups mean little.",
+            "t-SNE 保持近邻关系，组与组之间的距离没有意义。",
         ),
         "apart": ("{count} clusters, silhouette {silhouette}.", "{count} 个聚类，轮廓系数 {silhouette}。"),
         "not_apart": ("All points are one: nothing is told apart at this layer.", "所有点重合：这一层没有任何区分。"),
