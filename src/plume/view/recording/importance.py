@@ -148,7 +148,8 @@ class TaskHeads:
                     for layer, gate in enumerate(gates[place]):
                         slope = next(slopes)
                         grouped = torch.zeros_like(gate) if slope is None else slope
-                        sums[place][layer] += torch.stack([one.sum(0).abs() for one in grouped.split(sizes)]).sum(0).cpu()
+                        parts = torch.split(grouped, sizes)
+                        sums[place][layer] += torch.stack([one.sum(0).abs() for one in parts]).sum(0).cpu()
         finally:
             self.model.model.frozen = frozen
         return sums

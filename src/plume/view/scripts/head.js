@@ -1,7 +1,7 @@
 "use strict";
 plume.view("head", (root, data, say) => attention.beside(root, data, (card, model) => {
   const { make } = plume, { share } = attention, ROW = 21, PAD = 6;
-  const state = { map: 0, layer: 0, heads: new Set(), from: .05, part: "every", over: null, held: null };
+  const state = { map: 0, layer: 0, heads: new Set(), from: .1, part: "every", over: null, held: null };
   const controls = make("div", { class: "row" }), swatches = make("div", { class: "row swatches" });
   card.append(controls, swatches);
   const tall = attention.tall(card, paint, { tabindex: "0" });
@@ -58,6 +58,7 @@ plume.view("head", (root, data, say) => attention.beside(root, data, (card, mode
     const chosen = state.over ?? state.held, first = Math.floor((top - height) / ROW), last = (top + 2 * height) / ROW;
     const layers = list.map(head => [attention.bytes(map(), state.layer, head), attention.colour(head, heads())]);
     context.lineWidth = 1.5;
+    context.globalCompositeOperation = attention.dark() ? "screen" : "multiply";  // no head lies above the others
     function line(from, to, weight, colour) {
       context.globalAlpha = Math.min(1, weight); context.strokeStyle = colour;
       context.beginPath(); context.moveTo(left, y(from)); context.bezierCurveTo(left + (right - left) * .35, y(from), right - (right - left) * .35, y(to), right, y(to)); context.stroke();
@@ -75,7 +76,7 @@ plume.view("head", (root, data, say) => attention.beside(root, data, (card, mode
         }
       }
     }
-    context.globalAlpha = 1;
+    context.globalAlpha = 1; context.globalCompositeOperation = "source-over";
     context.font = attention.FONT; context.textBaseline = "middle";
     const ink = plume.colour("--ink"), quiet = plume.colour("--quiet"), wash = plume.colour("--wash");
     function column(indices, names, texts, which) {

@@ -20,6 +20,11 @@ plume.view("model", (root, data, say) => attention.beside(root, data, (card, mod
     const most = Math.max(...map().layers.map(layer => layer.length)), inner = make("div", {});
     inner.style.minWidth = LABEL + most * 34 + "px";
     grid.append(inner);
+    plume.canvas(inner, 18, (context, width) => {
+      const side = Math.min(104, (width - LABEL) / most - GAP);
+      context.font = attention.FONT; context.fillStyle = plume.colour("--quiet"); context.textBaseline = "middle"; context.textAlign = "center";
+      for (let head = 0; head < most; head++) context.fillText(String(head + 1), LABEL + head * (side + GAP) + side / 2, 8);
+    }, { "aria-hidden": "true" });
     map().layers.forEach((heads, layer) => {
       const size = () => Math.min(104, ((inner.clientWidth || 600) - LABEL) / most - GAP);
       const strip = plume.canvas(inner, size() + GAP, (context, width) => {

@@ -22,7 +22,7 @@ plume.view("switch", (root, data, say) => attention.beside(root, { models: data.
     const maps = model.maps.map((map, i) => [i, say("place_" + map.place)]);
     right.append(make("h3", {}, say("moved")), make("p", { class: "note" }, say("moved_about")));
     if (maps.length > 1) right.append(make("div", { class: "row" }, plume.choice(say("attention"), maps, state.map, value => { state.map = value; tell(); })));
-    const far = headGrid.grid(right, { values: moved(), label: say("moved"), most: .5, tell: (layer, head, value) => `${say("one_head", { layer: layer + 1, head: head + 1 })}\n${percent(value)}` });
+    const far = headGrid.grid(right, { values: moved(), label: say("moved"), floor: .05, tell: (layer, head, value) => `${say("one_head", { layer: layer + 1, head: head + 1 })}\n${percent(value)}` });
     function tell() {
       const other = place().answers[state.layer][state.head], name = say("one_head", { layer: state.layer + 1, head: state.head + 1 });
       const value = guess => switched.kind === "number" ? headGrid.shortened(guess[1]) : percent(guess[1]);
