@@ -51,13 +51,13 @@ class HeadImportance:
 
     @property
     def correlation(self) -> float | None:
-        """Spearman's, of the importance as it is with the loss that is added; None: not measured, or nothing varies."""
+        """Spearman's, of the importance as it is with how much the loss changes, up or down; None: not measured, or nothing varies."""
         pairs = [(one.gradient, one.without) for one in self.places if one.without]
         if not pairs:
             return None
         gradient = np.concatenate([np.concatenate(one) for one, _ in pairs])
-        added = np.concatenate([np.concatenate(other) for _, other in pairs]) - self.loss
-        found = number_scores(added.tolist(), gradient.tolist())["spearman"]
+        change = np.abs(np.concatenate([np.concatenate(other) for _, other in pairs]) - self.loss)
+        found = number_scores(change.tolist(), gradient.tolist())["spearman"]
         return found if np.isfinite(found) else None
 
     def rows(self) -> Iterator[dict[str, Any]]:

@@ -74,5 +74,5 @@ const attention = (() => {
 
   const FONT = '13px system-ui, -apple-system, "Segoe UI", "Noto Sans", "PingFang SC", "Microsoft YaHei", "Noto Sans CJK SC", sans-serif';
   const percent = value => value >= .0995 ? (100 * value).toFixed(0) + "%" : (100 * value).toFixed(value >= .00095 ? 1 : 2) + "%";
-  return { share, dark, colour, bytes, beside, placeChoice, layerChoice, partChoice, part, tall, fitted, FONT, percent };
+  return { share, colour, bytes, beside, placeChoice, layerChoice, partChoice, part, tall, fitted, FONT, percent };
 })();

@@ -56,6 +56,6 @@ const headGrid = (() => {
     }
     return { again: other => { state.values = other; canvas.again(); }, select, element: canvas.element };
   }
-  const shortened = value => (Math.abs(value) >= 100 ? value.toFixed(0) : Math.abs(value) >= .01 || value === 0 ? value.toFixed(3) : value.toExponential(1)).replace("-", "−");
+  const shortened = value => (Math.abs(value) >= 100 ? value.toFixed(0) : Math.abs(value) >= .01 || value === 0 ? value.toFixed(3) : value.toExponential(1)).replaceAll("-", "−");
   return { grid, shortened };
 })();

@@ -58,25 +58,26 @@ plume.view("head", (root, data, say) => attention.beside(root, data, (card, mode
     const chosen = state.over ?? state.held, first = Math.floor((top - height) / ROW), last = (top + 2 * height) / ROW;
     const layers = list.map(head => [attention.bytes(map(), state.layer, head), attention.colour(head, heads())]);
     context.lineWidth = 1.5;
-    context.globalCompositeOperation = attention.dark() ? "screen" : "multiply";  // no head lies above the others
     function line(from, to, weight, colour) {
       context.globalAlpha = Math.min(1, weight); context.strokeStyle = colour;
       context.beginPath(); context.moveTo(left, y(from)); context.bezierCurveTo(left + (right - left) * .35, y(from), right - (right - left) * .35, y(to), right, y(to)); context.stroke();
     }
-    for (const [bytes, colour] of layers) {
-      if (chosen?.side === "left") {
-        let most = .1;
-        for (const column of columns) most = Math.max(most, share[bytes[rows[chosen.at] * total + column]]);
-        columns.forEach((column, at) => { const weight = share[bytes[rows[chosen.at] * total + column]]; if (weight > .004 * most) line(chosen.at, at, weight / most, colour); });
-      } else if (chosen) {
-        rows.forEach((row, at) => { const weight = share[bytes[row * total + columns[chosen.at]]]; if (weight > .004) line(at, chosen.at, weight ** .7, colour); });
-      } else {
-        for (let at = Math.max(0, first); at < Math.min(rows.length, last); at++) {
-          columns.forEach((column, to) => { const weight = share[bytes[rows[at] * total + column]]; if (weight > 0 && weight >= state.from) line(at, to, weight ** .7, colour); });
-        }
+    // Row by row, beginning with another head each time: none lies above all others.
+    const turned = row => layers.map((_, i) => layers[(i + row) % layers.length]);
+    if (chosen?.side === "left") {
+      const start = rows[chosen.at] * total;
+      for (const [bytes, colour] of layers) {
+        const most = Math.max(.1, ...columns.map(column => share[bytes[start + column]]));
+        columns.forEach((column, to) => { const weight = share[bytes[start + column]]; if (weight > .004 * most) line(chosen.at, to, weight / most, colour); });
+      }
+    } else if (chosen) {
+      rows.forEach((row, at) => { for (const [bytes, colour] of turned(at)) { const weight = share[bytes[row * total + columns[chosen.at]]]; if (weight > .004) line(at, chosen.at, weight ** .7, colour); } });
+    } else {
+      for (let at = Math.max(0, first); at < Math.min(rows.length, last); at++) for (const [bytes, colour] of turned(at)) {
+        columns.forEach((column, to) => { const weight = share[bytes[rows[at] * total + column]]; if (weight > 0 && weight >= state.from) line(at, to, weight ** .7 * .85, colour); });
       }
     }
-    context.globalAlpha = 1; context.globalCompositeOperation = "source-over";
+    context.globalAlpha = 1;
     context.font = attention.FONT; context.textBaseline = "middle";
     const ink = plume.colour("--ink"), quiet = plume.colour("--quiet"), wash = plume.colour("--wash");
     function column(indices, names, texts, which) {
