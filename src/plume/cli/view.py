@@ -102,5 +102,5 @@ def _heads(model: Path, task: str, *, examples: int, quick: bool, language: str,
     for row in ranked(found)[:5]:
         print(f"{row['place']} layer {row['layer'] + 1} head {row['head'] + 1}: {row['importance']:.4g}")
     if found.correlation is not None:
-        print(f"Spearman's correlation with the loss when a head is switched off: {found.correlation:.2f}")
+        print(f"Spearman's correlation with how much the loss changes without the head: {found.correlation:.2f}")
     print(f"{found.examples} examples → {out}, {out.with_suffix('.json').name}, {out.with_suffix('.csv').name}")

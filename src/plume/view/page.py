@@ -64,7 +64,9 @@ class Page:
         header = element("header", element("h1", self.title), element("p", self.lede, class_="lede") if self.lede else None)
         footer = element("footer", element("p", words["made_by"].format(version=__version__)))
         main = element("main", element("noscript", element("p", words["no_script"])), *(self._panel(panel) for panel in self.panels))
-        body = element("body", header, main, footer, *self._data(), *self._code())
+        data, *arrays = self._data()
+        # The views are drawn before the arrays are all there: each is asked for when it is seen, and waited for.
+        body = element("body", header, main, footer, data, *self._code(), *arrays)
         code = {"en": "en-GB", "zh": "zh-Hans"}[self.language]
         return joined(Markup("<!doctype html>\n"), element("html", head, body, lang=code), "\n")
 

@@ -151,8 +151,10 @@ class AttentionReader:
         network = self.subject.network
         if place is Place.CROSS:
             return []
-        decodes = place is Place.DECODER and isinstance(network, EncoderDecoderModel)
-        return where_position_enters((network.decoder_embedding if decodes else network.embedding).position)  # type: ignore[union-attr]
+        embedding = network.embedding
+        if place is Place.DECODER and isinstance(network, EncoderDecoderModel):
+            embedding = network.decoder_embedding
+        return where_position_enters(embedding.position)
 
 
 def where_position_enters(scheme: PositionModule) -> list[str]:

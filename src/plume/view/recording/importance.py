@@ -51,13 +51,13 @@ class HeadImportance:
 
     @property
     def correlation(self) -> float | None:
-        """Spearman's, of the importance as it is with the loss that is added; None: not measured, or nothing varies."""
+        """Spearman's, of the importance as it is with how much the loss changes, up or down; None: not measured, or nothing varies."""
         pairs = [(one.gradient, one.without) for one in self.places if one.without]
         if not pairs:
             return None
         gradient = np.concatenate([np.concatenate(one) for one, _ in pairs])
-        added = np.concatenate([np.concatenate(other) for _, other in pairs]) - self.loss
-        found = number_scores(added.tolist(), gradient.tolist())["spearman"]
+        change = np.abs(np.concatenate([np.concatenate(other) for _, other in pairs]) - self.loss)
+        found = number_scores(change.tolist(), gradient.tolist())["spearman"]
         return found if np.isfinite(found) else None
 
     def rows(self) -> Iterator[dict[str, Any]]:
@@ -148,7 +148,8 @@ class TaskHeads:
                     for layer, gate in enumerate(gates[place]):
                         slope = next(slopes)
                         grouped = torch.zeros_like(gate) if slope is None else slope
-                        sums[place][layer] += torch.stack([one.sum(0).abs() for one in grouped.split(sizes)]).sum(0).cpu()
+                        parts = torch.split(grouped, sizes)
+                        sums[place][layer] += torch.stack([one.sum(0).abs() for one in parts]).sum(0).cpu()
         finally:
             self.model.model.frozen = frozen
         return sums

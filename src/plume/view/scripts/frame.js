@@ -5,11 +5,16 @@ const plume = (() => {
   const drawn = {}, arrays = new Map(), repaint = new Set();
   const kinds = { uint8: Uint8Array, int8: Int8Array, uint16: Uint16Array, int16: Int16Array, int32: Int32Array, float32: Float32Array };
 
-  /** An array of the data, decoded when it is first asked for. */
+  const reading = () => document.readyState === "loading";
+  class Waiting extends Error {}
+
+  /** An array of the data, decoded when it is first asked for. While the page is still being read it may not be there: then what draws waits. */
   function array(reference) {
     const key = reference.array;
     if (!arrays.has(key)) {
-      const text = atob(document.getElementById("array-" + key).textContent), bytes = new Uint8Array(text.length);
+      const held = document.getElementById("array-" + key);
+      if (reading() && !held?.nextElementSibling) throw new Waiting("still being read");
+      const text = atob(held.textContent), bytes = new Uint8Array(text.length);
       for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
       arrays.set(key, new kinds[reference.type](bytes.buffer));
     }
@@ -32,6 +37,17 @@ const plume = (() => {
   /** The colour of a custom property as it is now: "--near". */
   const colour = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
+  const queue = [];
+  /** Run when the browser draws next; what takes long is spread over several frames, so that the page answers in between. */
+  function soon(work) {
+    if (queue.push(work) > 1) return;
+    requestAnimationFrame(function next() {
+      const start = performance.now();
+      do { try { queue[0](); } finally { queue.shift(); } } while (queue.length && performance.now() - start < 12);
+      if (queue.length) requestAnimationFrame(next);
+    });
+  }
+
   /** A canvas that is painted when it is seen, resized or recoloured: paint(context, width, height) in CSS pixels. */
   function canvas(parent, height, paint, attributes = {}) {
     const element = make("canvas", { role: "img", ...attributes });
@@ -48,13 +64,17 @@ const plume = (() => {
       const context = element.getContext("2d");
       context.setTransform(ratio, 0, 0, ratio, 0, 0);
       context.clearRect(0, 0, width, tall);
-      paint(context, width, tall);
+      try { paint(context, width, tall); }
+      catch (error) {
+        if (!(error instanceof Waiting)) throw error;
+        setTimeout(again, 40);
+      }
     }
     function again(other) {
       if (other !== undefined) tall = other;
       element.style.height = tall + "px";
       stale = true;
-      if (visible && !waiting) { waiting = true; requestAnimationFrame(now); }
+      if (visible && !waiting) { waiting = true; soon(now); }
     }
     new IntersectionObserver(entries => {
       visible = entries[entries.length - 1].isIntersecting;
@@ -92,12 +112,17 @@ const plume = (() => {
   const view = (name, show) => { drawn[name] = show; };
 
   function draw() {
-    for (const [name, own] of Object.entries(words)) {
-      const root = document.getElementById(name).querySelector(".view");
-      try { drawn[name](root, data, (key, values) => filled(own[key] ?? frame[key] ?? key, values)); }
-      catch (error) { root.append(make("p", { class: "failed" }, filled(frame.failed, { reason: error.message }))); console.error(error); }
-    }
+    for (const name of Object.keys(words)) one(name);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => repaint.forEach(one => one()));
+  }
+  function one(name) {
+    const root = document.getElementById(name).querySelector(".view");
+    root.replaceChildren();
+    try { drawn[name](root, data, (key, values) => filled(words[name][key] ?? frame[key] ?? key, values)); }
+    catch (error) {
+      if (error instanceof Waiting) { document.addEventListener("DOMContentLoaded", () => one(name), { once: true }); return; }
+      root.append(make("p", { class: "failed" }, filled(frame.failed, { reason: error.message }))); console.error(error);
+    }
   }
   return { array, make, colour, canvas, choice, tip, filled, view, draw };
 })();

@@ -3,8 +3,8 @@
 const headGrid = (() => {
   const { make } = plume;
 
-  /** values: a list of numbers a layer. `signed` shades two ways. Returns again(values), select(layer, head). */
-  function grid(parent, { values, signed = false, label, chosen, tell, most = null }) {
+  /** values: a list of numbers a layer. `signed` shades two ways, `floor` is the least that counts as full. Returns again(values), select(layer, head). */
+  function grid(parent, { values, signed = false, label, chosen, tell, floor = 1e-12 }) {
     const state = { values, at: null, over: null };
     let shape = null;
     const size = () => Math.max(...state.values.map(layer => layer.length));
@@ -13,7 +13,7 @@ const headGrid = (() => {
       const wide = size(), side = Math.min(40, Math.max(16, (width - 28) / wide)), high = Math.min(side, 30), tall = state.values.length * high + 22;
       if (Math.abs(canvas.element.clientHeight - tall) > 1) { canvas.again(tall); return; }
       shape = { side, high };
-      const top = most ?? Math.max(1e-12, ...state.values.flat().map(Math.abs));
+      const top = Math.max(floor, ...state.values.flat().map(Math.abs));
       context.font = "12px system-ui, sans-serif"; context.textBaseline = "middle"; context.fillStyle = plume.colour("--quiet");
       context.textAlign = "center";
       for (let head = 0; head < wide; head++) if (side >= 20 || head % 2 === 0) context.fillText(String(head + 1), 28 + (head + .5) * side, 8);
@@ -56,6 +56,6 @@ const headGrid = (() => {
     }
     return { again: other => { state.values = other; canvas.again(); }, select, element: canvas.element };
   }
-  const shortened = value => (Math.abs(value) >= 100 ? value.toFixed(0) : Math.abs(value) >= .01 || value === 0 ? value.toFixed(3) : value.toExponential(1)).replace("-", "−");
+  const shortened = value => (Math.abs(value) >= 100 ? value.toFixed(0) : Math.abs(value) >= .01 || value === 0 ? value.toFixed(3) : value.toExponential(1)).replaceAll("-", "−");
   return { grid, shortened };
 })();

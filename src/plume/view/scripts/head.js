@@ -1,7 +1,7 @@
 "use strict";
 plume.view("head", (root, data, say) => attention.beside(root, data, (card, model) => {
   const { make } = plume, { share } = attention, ROW = 21, PAD = 6;
-  const state = { map: 0, layer: 0, heads: new Set(), from: .05, part: "every", over: null, held: null };
+  const state = { map: 0, layer: 0, heads: new Set(), from: .1, part: "every", over: null, held: null };
   const controls = make("div", { class: "row" }), swatches = make("div", { class: "row swatches" });
   card.append(controls, swatches);
   const tall = attention.tall(card, paint, { tabindex: "0" });
@@ -62,17 +62,19 @@ plume.view("head", (root, data, say) => attention.beside(root, data, (card, mode
       context.globalAlpha = Math.min(1, weight); context.strokeStyle = colour;
       context.beginPath(); context.moveTo(left, y(from)); context.bezierCurveTo(left + (right - left) * .35, y(from), right - (right - left) * .35, y(to), right, y(to)); context.stroke();
     }
-    for (const [bytes, colour] of layers) {
-      if (chosen?.side === "left") {
-        let most = .1;
-        for (const column of columns) most = Math.max(most, share[bytes[rows[chosen.at] * total + column]]);
-        columns.forEach((column, at) => { const weight = share[bytes[rows[chosen.at] * total + column]]; if (weight > .004 * most) line(chosen.at, at, weight / most, colour); });
-      } else if (chosen) {
-        rows.forEach((row, at) => { const weight = share[bytes[row * total + columns[chosen.at]]]; if (weight > .004) line(at, chosen.at, weight ** .7, colour); });
-      } else {
-        for (let at = Math.max(0, first); at < Math.min(rows.length, last); at++) {
-          columns.forEach((column, to) => { const weight = share[bytes[rows[at] * total + column]]; if (weight > 0 && weight >= state.from) line(at, to, weight ** .7, colour); });
-        }
+    // Row by row, beginning with another head each time: none lies above all others.
+    const turned = row => layers.map((_, i) => layers[(i + row) % layers.length]);
+    if (chosen?.side === "left") {
+      const start = rows[chosen.at] * total;
+      for (const [bytes, colour] of layers) {
+        const most = Math.max(.1, ...columns.map(column => share[bytes[start + column]]));
+        columns.forEach((column, to) => { const weight = share[bytes[start + column]]; if (weight > .004 * most) line(chosen.at, to, weight / most, colour); });
+      }
+    } else if (chosen) {
+      rows.forEach((row, at) => { for (const [bytes, colour] of turned(at)) { const weight = share[bytes[row * total + columns[chosen.at]]]; if (weight > .004) line(at, chosen.at, weight ** .7, colour); } });
+    } else {
+      for (let at = Math.max(0, first); at < Math.min(rows.length, last); at++) for (const [bytes, colour] of turned(at)) {
+        columns.forEach((column, to) => { const weight = share[bytes[rows[at] * total + column]]; if (weight > 0 && weight >= state.from) line(at, to, weight ** .7 * .85, colour); });
       }
     }
     context.globalAlpha = 1;

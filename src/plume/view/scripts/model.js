@@ -20,6 +20,11 @@ plume.view("model", (root, data, say) => attention.beside(root, data, (card, mod
     const most = Math.max(...map().layers.map(layer => layer.length)), inner = make("div", {});
     inner.style.minWidth = LABEL + most * 34 + "px";
     grid.append(inner);
+    plume.canvas(inner, 18, (context, width) => {
+      const side = Math.min(104, (width - LABEL) / most - GAP);
+      context.font = attention.FONT; context.fillStyle = plume.colour("--quiet"); context.textBaseline = "middle"; context.textAlign = "center";
+      for (let head = 0; head < most; head++) context.fillText(String(head + 1), LABEL + head * (side + GAP) + side / 2, 8);
+    }, { "aria-hidden": "true" });
     map().layers.forEach((heads, layer) => {
       const size = () => Math.min(104, ((inner.clientWidth || 600) - LABEL) / most - GAP);
       const strip = plume.canvas(inner, size() + GAP, (context, width) => {
@@ -74,17 +79,15 @@ plume.view("model", (root, data, say) => attention.beside(root, data, (card, mod
     context.drawImage(made, x, y, width, height);
   }
 
-  let large = null;
   function enlarge(layer, head) {
     const heads = map().layers[layer].length;
     const title = make("h3", {}, `${say("place_" + map().place)}: ${say("one_head", { layer: layer + 1, head: head + 1 })}`);
     const dialog = make("dialog", { "aria-label": title.textContent });
-    const turn = (step, key) => make("button", { type: "button", "aria-label": say(key), onclick: () => { dialog.close(); enlarge(layer, (head + step + heads) % heads); } }, step < 0 ? "‹" : "›");
+    const turn = (step, key) => make("button", { type: "button", "aria-label": say(key), onclick: () => { dialog.remove(); enlarge(layer, (head + step + heads) % heads); } }, step < 0 ? "‹" : "›");
     dialog.append(make("div", { class: "row" }, title, turn(-1, "earlier"), turn(1, "later"), make("button", { type: "button", onclick: () => dialog.close() }, say("close"))));
     dialog.addEventListener("close", () => { plume.tip({}, null); dialog.remove(); });
     dialog.addEventListener("click", event => { if (event.target === dialog) dialog.close(); });
     root.append(dialog);
-    large = dialog;
     dialog.showModal();
     const { rows, columns } = state, total = map().columns.length;
     let box = null;

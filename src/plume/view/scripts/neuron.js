@@ -33,13 +33,14 @@ plume.view("neuron", (root, data, say) => {
     }
     function fresh() {
       tall.element.setAttribute("aria-label", say("drawn", { layer: state.layer + 1, head: state.head + 1 }));
-      compute();
+      now = null;
       title.again();
       tall.size(map().columns.length * ROW + PAD);
     }
 
-    let now = null;
+    let now = null;  // what is drawn, once it is asked for
     function compute() {
+      if (now) return;
       const made = map().layers[state.layer][state.head], columns = map().columns.length, width = made.q.values.shape[1];
       const q = plume.array(made.q.values), k = plume.array(made.k.values), b = made.b ? plume.array(made.b.values) : null;
       const query = Float32Array.from(q.subarray(state.row * width, (state.row + 1) * width), value => value * made.q.step);
@@ -73,6 +74,7 @@ plume.view("neuron", (root, data, say) => {
       context.globalAlpha = 1;
     }
     function heading(context, width) {
+      compute();
       const at = places(width);
       context.font = attention.FONT; context.textBaseline = "middle"; context.textAlign = "left"; context.fillStyle = plume.colour("--quiet");
       for (const [name, x, wide] of [["query", 0, at.token + at.strips], ["key", at.key, at.strips], ["product", at.product, at.strips], ["dot", at.dot, at.number], ["softmax", at.softmax, at.last], ...(now.bias ? [["bias", at.bias, at.number]] : [])])
@@ -82,6 +84,7 @@ plume.view("neuron", (root, data, say) => {
       strip(context, at.key, 4, at.strips, 16, now.width, i => now.query[i], now.queryMost);
     }
     function paint(context, width, height, top) {
+      compute();
       const at = places(width), ink = plume.colour("--ink"), quiet = plume.colour("--quiet");
       context.textBaseline = "middle"; context.font = attention.FONT;
       for (let column = Math.max(0, Math.floor(top / ROW) - 1); column < Math.min(map().columns.length, (top + height) / ROW + 1); column++) {
@@ -110,7 +113,7 @@ plume.view("neuron", (root, data, say) => {
     }
     const under = event => { const at = Math.floor((event.clientY - tall.element.getBoundingClientRect().top + tall.scroller.scrollTop) / ROW); return at >= 0 && at < map().columns.length ? at : null; };
     tall.element.addEventListener("pointermove", event => {
-      const found = under(event);
+      const found = now && under(event);
       if (found !== state.over) { state.over = found; tall.again(); }
       plume.tip(event, found === null ? null : `${map().rows[state.row]} → ${map().columns[found]}\nq · k ${now.dot[found].toFixed(3)}${now.bias ? `\n${say("bias")} ${now.bias[found].toFixed(3)}` : ""}\nsoftmax ${attention.percent(share[now.p[found]])}`);
     });

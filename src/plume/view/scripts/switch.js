@@ -22,7 +22,9 @@ plume.view("switch", (root, data, say) => attention.beside(root, { models: data.
     const maps = model.maps.map((map, i) => [i, say("place_" + map.place)]);
     right.append(make("h3", {}, say("moved")), make("p", { class: "note" }, say("moved_about")));
     if (maps.length > 1) right.append(make("div", { class: "row" }, plume.choice(say("attention"), maps, state.map, value => { state.map = value; tell(); })));
-    const far = headGrid.grid(right, { values: moved(), label: say("moved"), most: .5, tell: (layer, head, value) => `${say("one_head", { layer: layer + 1, head: head + 1 })}\n${percent(value)}` });
+    const far = headGrid.grid(right, { values: moved(), label: say("moved"), floor: .05, tell: (layer, head, value) => `${say("one_head", { layer: layer + 1, head: head + 1 })}\n${percent(value)}` });
+    const nothing = make("p", { class: "note" }, say("moved_none"));
+    right.append(nothing);
     function tell() {
       const other = place().answers[state.layer][state.head], name = say("one_head", { layer: state.layer + 1, head: state.head + 1 });
       const value = guess => switched.kind === "number" ? headGrid.shortened(guess[1]) : percent(guess[1]);
@@ -35,7 +37,9 @@ plume.view("switch", (root, data, say) => attention.beside(root, { models: data.
       table.append(body);
       const said = `${name}: ${say("change")} ${headGrid.shortened(change(state.layer, state.head))}`;
       answer.replaceChildren(make("p", {}, said), switched.whole.guesses.length ? make("div", { class: "scroll" }, table) : "");
-      far.again(moved());
+      const now = moved();
+      nothing.hidden = now.some(layer => layer.some(value => value > 0));
+      far.again(now);
     }
     function moved() {
       const array = plume.array(place().moved[state.map]), shape = model.maps[state.map].layers.map(layer => layer.length), total = shape.reduce((a, b) => a + b, 0);

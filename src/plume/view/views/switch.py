@@ -43,6 +43,7 @@ PANEL = ViewPanel(
             "The share of each head's attention that goes elsewhere, in the mean of all tokens. Earlier layers cannot change.",
             "每个头的注意力转移到别处的比例（对所有词元取平均）。更早的层不会改变。",
         ),
+        "moved_none": ("Nothing that comes after it looks elsewhere.", "其后的各个头没有变化。"),
         "grid": ("Change of the answer, by layer and head", "各层各头对答案的影响"),
         "loses": ("loses", "损失"),
         "gains": ("gains", "增益"),
