@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from plume.core import catalog
 from plume.core.part import replace
@@ -16,6 +17,8 @@ from plume.model.recipe import Recipe
 from plume.text.tokenizer import Tokenizer
 from plume.tuning.adapting.adaptation import way
 from plume.tuning.declared import Declared
+from plume.tuning.kinds.tagging import TagKind
+from plume.tuning.task import Task
 from plume.tuning.tuned import TunedModel, assemble, reading_order
 
 
@@ -34,6 +37,39 @@ def classifier(
         model = assemble(body, declared)
         model.initialise(3, spread=0.3)
         return TunedModel(model.double(), tokenizer, declared)
+
+    return make
+
+
+def declared_task(name: str) -> Task:
+    task = catalog.load("tasks", name).TASK
+    if name in ("classification", "multi-label", "paraphrase"):
+        return replace(task, labels=("cold", "neither", "warm"), texts=2 if name == "paraphrase" else 1)
+    if name == "ner":
+        return replace(task, labels=("O", "B-PER", "I-PER"), crf=False)
+    if name == "pos":
+        return replace(task, labels=("DET", "NOUN", "VERB"), tags=TagKind.PLAIN, crf=False)
+    return task
+
+
+@pytest.fixture(scope="session")
+def tuned(
+    miniature: Callable[..., Recipe], built: Callable[..., Model], tokenizer_for: Callable[[Recipe], Tokenizer]
+) -> Callable[..., TunedModel]:
+    """A family with a task's head on it, both at random in float64: gradients do not ask who trained it."""
+
+    def make(family: str, task: str, mode: str = "full") -> TunedModel:
+        recipe = miniature(family)
+        tokenizer = tokenizer_for(recipe)
+        body = built(recipe, vocabulary=tokenizer.size)
+        asked = Declared(tasks=(declared_task(task),), adaptation=way(mode), length=64, order=reading_order(body, tokenizer))
+        model = assemble(body, asked).double()
+        with torch.random.fork_rng():
+            torch.manual_seed(3)
+            for head in model.heads.values():
+                for weight in head.parameters():
+                    torch.nn.init.normal_(weight, std=0.3)
+        return TunedModel(model, tokenizer, asked)
 
     return make
 

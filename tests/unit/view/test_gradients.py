@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from plume.core import catalog
 from plume.core.errors import PlumeError
-from plume.model.networks.model import Model
-from plume.model.recipe import Recipe
-from plume.text.tokenizer import Tokenizer
-from plume.tuning.adapting.adaptation import way
-from plume.tuning.declared import Declared
-from plume.tuning.kinds.tagging import TagKind
-from plume.tuning.task import Task
-from plume.tuning.tuned import TunedModel, assemble, reading_order
+from plume.tuning.tuned import TunedModel
 from plume.view.recording.answers import log_odds, wanted
 from plume.view.recording.gradients import explain
 from plume.view.recording.integrating import Baseline, TextPath
@@ -35,39 +26,6 @@ ITEMS: dict[str, Any] = {
     "qa": {"question": "who paints?", "context": TEXT},
     "multiple-choice": {"context": "my sister", "choices": ["finds a wooden box", "forgets the letter"]},
 }
-
-
-def declared_task(name: str) -> Task:
-    task = catalog.load("tasks", name).TASK
-    if name in ("classification", "multi-label", "paraphrase"):
-        return replace(task, labels=("cold", "neither", "warm"), texts=2 if name == "paraphrase" else 1)
-    if name == "ner":
-        return replace(task, labels=("O", "B-PER", "I-PER"), crf=False)
-    if name == "pos":
-        return replace(task, labels=("DET", "NOUN", "VERB"), tags=TagKind.PLAIN, crf=False)
-    return task
-
-
-@pytest.fixture(scope="module")
-def tuned(
-    miniature: Callable[..., Recipe], built: Callable[..., Model], tokenizer_for: Callable[[Recipe], Tokenizer]
-) -> Callable[..., TunedModel]:
-    """A family with a task's head on it, both at random in float64: gradients do not ask who trained it."""
-
-    def make(family: str, task: str, mode: str = "full") -> TunedModel:
-        recipe = miniature(family)
-        tokenizer = tokenizer_for(recipe)
-        body = built(recipe, vocabulary=tokenizer.size)
-        asked = Declared(tasks=(declared_task(task),), adaptation=way(mode), length=64, order=reading_order(body, tokenizer))
-        model = assemble(body, asked).double()
-        with torch.random.fork_rng():
-            torch.manual_seed(3)
-            for head in model.heads.values():
-                for weight in head.parameters():
-                    torch.nn.init.normal_(weight, std=0.3)
-        return TunedModel(model, tokenizer, asked)
-
-    return make
 
 
 @pytest.mark.parametrize("task", ITEMS)

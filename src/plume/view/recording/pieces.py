@@ -9,6 +9,8 @@ from plume.text.languages import has_han
 from plume.text.tokenizer import Tokenizer
 
 _SPACES = ("Ġ", "▁")  # how tokenizers write the space before a word
+_SPACE = dict.fromkeys(_SPACES, "␣")  # where one stands alone
+_END = "</w>"  # or the end of one
 _CLOSING = set(".,;:!?%)]}'’”»。，；：！？、）】》」")
 _OPENING = set("([{“«（【《「$#@")
 
@@ -28,19 +30,22 @@ def shown(tokenizer: Tokenizer, tokens: Sequence[str]) -> list[Piece]:
     """
     special = {tokenizer.token(number) for number in tokenizer.special_ids.tolist()}
     marked = any(token.startswith(_SPACES) for token in tokens)
+    ended = any(token.endswith(_END) for token in tokens)
     found: list[Piece] = []
     before = ""
-    for token in tokens:
+    for number_before, token in enumerate(tokens, -1):
         number = tokenizer.id(token)
-        text = token if number is None or token in special else tokenizer.decode([number]).strip() or token
+        text = token if number is None or token in special else tokenizer.decode([number]).strip() or _SPACE.get(token, token)
         text = text if "�" not in text else token
         if token in special:
             space = bool(found)
         elif marked:
             space = token.startswith(_SPACES)
+        elif ended:
+            space = bool(found) and (tokens[number_before].endswith(_END) or tokens[number_before] in special)
         else:
             space = bool(found) and not token.startswith("##") and not _joined(before, text)
-        found.append(Piece(text=text.removeprefix("##") or token, space=space))
+        found.append(Piece(text=text.removeprefix("##").removesuffix(_END) or token, space=space))
         before = text
     return found
 
