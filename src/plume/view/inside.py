@@ -51,13 +51,15 @@ def predictions_page(
     body = _network(model, "They predict no tokens.")
     found = predictions(body, text, written=written, top=top, language=said)
     tokenizer = body.tokenizer
+    guessed = sorted({guess for layers in found.guesses for guesses in layers for guess in guesses})
+    text_of = {token: shown(tokenizer, [token])[0].text for token in guessed}
     data: dict[str, Any] = {
         "tokens": _pieces(tokenizer, found.tokens),
         "source": _pieces(tokenizer, found.source),
         "places": found.places,
         "layers": found.layers,
         "hides": found.hides,
-        "guesses": [[[piece.text for piece in shown(tokenizer, guesses)] for guesses in layers] for layers in found.guesses],
+        "guesses": [[[text_of[guess] for guess in guesses] for guesses in layers] for layers in found.guesses],
         "probability": found.probability,
         "right": found.right,
         "rank": found.rank,

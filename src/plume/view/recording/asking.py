@@ -16,7 +16,7 @@ from plume.core.batch import Batch, Encoded, Order
 from plume.core.errors import PlumeError
 from plume.heads.head import HeadModule
 from plume.model.kinds import BatchKind
-from plume.model.use.abilities import Abilities, Said
+from plume.model.use.abilities import Abilities
 from plume.model.use.blanks import fills, layers_at_blanks
 from plume.model.use.rows import padded
 from plume.nn.block import pick
@@ -184,8 +184,3 @@ def asking_for(can: Abilities) -> Asking:
     if kind is not None:
         raise PlumeError(f"{can.name} writes after reading: say what it has written (written, or --written) to see how it got there.")
     raise PlumeError(f"{can.name} has no head that predicts tokens, so its layers say no words. {can.words()}")
-
-
-def language_of(can: Abilities, text: str, said: Said) -> int | None:
-    """The number of the text's language, where the model has languages."""
-    return can.language(text, can.tokenizer.encode([text])[0], said)
