@@ -52,7 +52,8 @@ def test_data_comes_through_whole(opened: Opened) -> None:
     made = Page(title=HOSTILE, lede=HOSTILE, panels=[], data={"text": HOSTILE, "arrays": arrays}, language="zh")
     tab = opened(made)
     assert tab.title() == HOSTILE and tab.locator("h1").inner_text() == HOSTILE
-    read = "() => { const d = JSON.parse(document.getElementById('data').textContent).data; return [d.text, Object.values(d.arrays).map(a => [...plume.array(a)])]; }"
+    read = """() => { const d = JSON.parse(document.getElementById("data").textContent).data;
+              return [d.text, Object.values(d.arrays).map(a => [...plume.array(a)])]; }"""
     text, found = tab.evaluate(read)
     assert text == HOSTILE and found == [one.tolist() for one in arrays.values()]
     assert tab.locator("html").get_attribute("lang") == "zh-Hans"

@@ -53,7 +53,7 @@ def test_every_head_is_switched_off_once(family: str, text: str, kind: str, lang
             for moved in heads:
                 own = moved[[one.place for one in maps].index(place.place)]
                 assert all(np.all(one == 0) for one in own[: layer + 1])  # what comes before cannot know
-                assert all(np.all((0 <= one) & (one <= 1)) for one in own)
+                assert all(np.all((one >= 0) & (one <= 1)) for one in own)
 
 
 def test_a_blank_s_guesses_are_what_fill_says(language_model: Models) -> None:

@@ -22,10 +22,13 @@ PANEL = ViewPanel(
         "without": ("loss added without the head", "关闭该头后增加的损失"),
         "grid": ("Importance by layer and head", "各层各头的重要性"),
         "scatter": ("Importance against the loss that is added without the head", "重要性与关闭该头后增加的损失"),
-        "correlation": ("Spearman's correlation of importance and the size of that change: {value}", "重要性与损失变化幅度的 Spearman 相关系数：{value}"),
+        "correlation": (
+            "Spearman's correlation of importance and the size of that change: {value}",
+            "重要性与损失变化幅度的 Spearman 相关系数：{value}",
+        ),
         "scatter_about": (
-            "Each dot is a head, its colour the layer. Gradients take one pass for all heads; they foresee how much the loss changes without a head, not in "
-            "which direction.",
+            "Each dot is a head, its colour the layer. Gradients take one pass for all heads; they foresee how much the loss changes "
+            "without a head, not in which direction.",
             "每个点是一个头，颜色表示层。梯度只需一遍即可得到所有头的重要性；它预示关闭某个头后损失变化的幅度，而非方向。",
         ),
         "facts": ("{examples} examples, loss of an example {loss}", "{examples} 个样本，平均每个样本的损失 {loss}"),
