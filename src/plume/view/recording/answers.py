@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -36,20 +37,20 @@ def wanted(model: TunedModel, task: Task, questions: Questions, example: Example
     table = model.table(questions)
     head = model.model.head(task.called)
     if isinstance(questions, ContextQuestions):
-        return [_span(model, task, questions, example, table)]
+        return [_span(task, questions, example, table)]
     if isinstance(questions, WordQuestions):
         return _words(task, questions, example, table)
     if isinstance(questions, ChoiceQuestions):
         order = np.argsort(-table[:, 0]).tolist()
         return [
-            Wanted(group=0, answer=example.texts[1 + place], chosen=place == order[0], output=lambda said, place=place: log_odds(said, place))
+            Wanted(group=0, answer=example.texts[1 + place], chosen=place == order[0], output=partial(log_odds, place=place))
             for place in order
-        ]  # fmt: skip
+        ]
     if not isinstance(questions, TokenQuestions):
         raise PlumeError(f"{task.called}: there are no gradients for what this task asks.")
     if isinstance(head, SentenceRegressionModule):
         (answer,) = task.answers(table, questions, [example])
-        return [Wanted(group=0, answer=f"{answer['score']:.3f}", output=lambda said: said[:, 0])]
+        return [Wanted(group=0, answer=f"{answer['score']:.3f}", output=partial(_column, place=0))]
     order = np.argsort(-table[0]).tolist()
     several = isinstance(head, MultiLabelModule)
     return [
@@ -57,7 +58,7 @@ def wanted(model: TunedModel, task: Task, questions: Questions, example: Example
             group=0,
             answer=task.labels[place],
             chosen=bool(table[0, place] > 0) if several else place == order[0],
-            output=lambda said, place=place: said[:, place] if several else log_odds(said, place),
+            output=partial(_column if several else log_odds, place=place),
         )
         for place in order
     ]
@@ -71,6 +72,10 @@ def log_odds(scores: Tensor, place: int) -> Tensor:
     """
     others = torch.cat([scores[:, :place], scores[:, place + 1 :]], dim=1)
     return scores[:, place] - others.logsumexp(1)
+
+
+def _column(scores: Tensor, place: int) -> Tensor:
+    return scores[:, place]
 
 
 def _words(task: Task, questions: WordQuestions, example: Example, table: np.ndarray) -> list[Wanted]:
@@ -92,7 +97,7 @@ def _words(task: Task, questions: WordQuestions, example: Example, table: np.nda
     return sorted(found, key=lambda one: one.answer == OUTSIDE)
 
 
-def _span(model: TunedModel, task: Task, questions: ContextQuestions, example: Example, table: np.ndarray) -> Wanted:
+def _span(task: Task, questions: ContextQuestions, example: Example, table: np.ndarray) -> Wanted:
     """The log-odds of where the answer begins and of where it ends, added."""
     (answer,) = task.answers(table, questions, [example])
     rows, context = questions.rows, questions.context

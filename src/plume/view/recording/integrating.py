@@ -85,7 +85,7 @@ class TextPath:
         slope = torch.zeros_like(self.text)
         values = []
         at_once = max(1, _TOKENS // (self.text.shape[0] * self.text.shape[1]))
-        for some, weighing in zip(share.split(at_once), weight.split(at_once), strict=True):
+        for some, weighing in zip(torch.split(share, at_once), torch.split(weight, at_once), strict=True):
             extra = self.vectors(some).requires_grad_()
             value = output(self.scores(len(some), extra))
             (gradient,) = torch.autograd.grad(value.sum(), extra)

@@ -110,8 +110,7 @@ def _gathered(
         values, tokens = scores.topk(top)
         answer = scores.new_tensor(np.maximum(known[part], 0), dtype=tokens.dtype)
         own = scores.gather(1, answer[:, None])
-        rank = (scores > own).sum(1) + 1
-        found = (tokens, values.exp(), own[:, 0].exp(), rank)
+        found = (tokens, values.exp(), own[:, 0].exp(), (scores > own).sum(1) + 1)
         for kept, one in zip(layers.setdefault(layer, ([], [], [], [])), found, strict=True):
             kept.append(one.cpu().numpy())
     guesses, probability, right, rank = (np.stack([np.concatenate(kept[which]) for kept in layers.values()], axis=1) for which in range(4))

@@ -76,10 +76,11 @@ def open_subject(folder: str | Path, name: str | None = None) -> Subject:
     folder = Path(folder)
     if not folder.exists():
         raise PlumeError(f"{folder} does not exist: give a model directory.")
-    return subject_of(_opened(folder), name or folder.resolve().name)
+    return subject_of(opened(folder), name or folder.resolve().name)
 
 
-def _opened(folder: Path) -> object:
+def opened(folder: Path) -> object:
+    """What the directory holds: whatever `load` opens, or a Hugging Face directory."""
     if (folder / RECIPE).exists() or not any(folder.glob("**/config.json")):
         return load(folder)
     imported = read_folder(transformer_folder(folder))
