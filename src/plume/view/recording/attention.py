@@ -15,7 +15,7 @@ from plume.model.networks.encoder_decoder import EncoderDecoderModel
 from plume.model.networks.two_streams import TwoStreamModel
 from plume.nn.attention import Attended
 from plume.nn.positions.scheme import PositionModule
-from plume.view.recording.gating import Gates, AttentionPlace, gated
+from plume.view.recording.gating import AttentionPlace, Gates, gated
 from plume.view.recording.subject import Subject
 from plume.view.recording.targets import decoder_text
 from plume.view.recording.texts import SPECIAL, TextRead, read_text, row_batch

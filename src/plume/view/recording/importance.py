@@ -23,7 +23,7 @@ from plume.train.device import to_device
 from plume.tuning.rows.questions import Questions, inference_batches
 from plume.tuning.task import Task
 from plume.tuning.tuned import TunedModel
-from plume.view.recording.gating import Gates, AttentionPlace, gated, gated_places, heads_of, without
+from plume.view.recording.gating import AttentionPlace, Gates, gated, gated_places, heads_of, without
 from plume.view.recording.subject import Subject
 
 Floats = NDArray[np.float64]
