@@ -33,6 +33,7 @@ GUIDES = (
     "hugging-face.md",
     "checkpoints.md",
     "search.md",
+    "view.md",
     "python.md",
 )
 PAGES = ("README.md", "README.zh.md", *(f"docs/{guide}" for guide in GUIDES), *(f"docs/zh/{guide}" for guide in GUIDES))

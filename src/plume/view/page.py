@@ -15,6 +15,7 @@ import numpy as np
 from plume._version import __version__
 from plume.core.files import write_text
 from plume.report.markup import Markup, element, joined
+from plume.report.palette import palette
 from plume.view.words import FRAME, Words, in_language
 
 _SCRIPTS = Path(__file__).with_name("scripts")
@@ -59,7 +60,7 @@ class Page:
             element("meta", http_equiv="Content-Security-Policy", content=_POLICY),
             element("meta", name="viewport", content="width=device-width, initial-scale=1"),
             element("title", self.title),
-            element("style", _script("page.css")),
+            element("style", palette(), _script("page.css")),
         )
         header = element("header", element("h1", self.title), element("p", self.lede, class_="lede") if self.lede else None)
         footer = element("footer", element("p", words["made_by"].format(version=__version__)))

@@ -14,7 +14,7 @@ from plume.model.use.language_model import LanguageModel
 from plume.nn.stack import Transformer
 from plume.recipes import _catalog as catalog
 from plume.view.recording.attention import MEMORY, AttentionMap, AttentionReader
-from plume.view.recording.gating import Place, gated, gated_places, heads_of, without
+from plume.view.recording.gating import AttentionPlace, gated, gated_places, heads_of, without
 from plume.view.recording.subject import subject_of
 from plume.view.recording.texts import SPECIAL
 
@@ -24,7 +24,7 @@ TEXT, OTHER = "The old captain finds a wooden box.", "My sister carries two appl
 Models = Callable[[str], LanguageModel]
 
 
-def maps_of(model: LanguageModel, text: str = TEXT, **how: str | None) -> dict[Place, AttentionMap]:
+def maps_of(model: LanguageModel, text: str = TEXT, **how: str | None) -> dict[AttentionPlace, AttentionMap]:
     language = "en" if model.model.languages is not None else None
     reader = AttentionReader(subject_of(model), text, language=language, **how)
     return {one.place: one for one in reader.maps()}
@@ -51,7 +51,7 @@ def test_it_is_the_attention_that_the_model_tells_itself(family: str, language_m
     language = "en" if model.model.languages is not None else None
     told = model.hidden(TEXT, attention=True, language=language)[0]
     found = maps_of(model, target=OTHER if model.recipe.assembly.decodes else None)
-    own = found.get(Place.ENCODER) or found[Place.SELF]
+    own = found.get(AttentionPlace.ENCODER) or found[AttentionPlace.SELF]
     assert len(own.rows) == len(told.tokens)
     for ours, theirs in zip(own.probability, told.attention, strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-6)
@@ -59,9 +59,9 @@ def test_it_is_the_attention_that_the_model_tells_itself(family: str, language_m
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "xlnet", "gpt2", "xlm"])
 def test_a_pair_says_which_token_is_of_which_text(family: str, language_model: Models) -> None:
-    own = maps_of(language_model(family), pair=OTHER)[Place.SELF]
+    own = maps_of(language_model(family), pair=OTHER)[AttentionPlace.SELF]
     first = [name for name, text in zip(own.rows, own.row_text, strict=True) if text == 0]
-    alone = maps_of(language_model(family))[Place.SELF]
+    alone = maps_of(language_model(family))[AttentionPlace.SELF]
     assert first == [name for name, text in zip(alone.rows, alone.row_text, strict=True) if text == 0]
     assert {text for text in own.row_text if text != SPECIAL} == {0, 1}
 
@@ -69,7 +69,7 @@ def test_a_pair_says_which_token_is_of_which_text(family: str, language_model: M
 @pytest.mark.parametrize("family", ["transformer-xl", "xlnet"])
 def test_what_was_read_before_stands_in_front_of_the_keys(family: str, language_model: Models) -> None:
     model = language_model(family)
-    own = maps_of(model, before=OTHER)[Place.SELF]
+    own = maps_of(model, before=OTHER)[AttentionPlace.SELF]
     remembered = own.column_text.count(MEMORY)
     assert remembered > 2 and own.column_text[:remembered] == [MEMORY] * remembered
     assert own.columns[remembered:] == own.rows
@@ -80,22 +80,25 @@ def test_what_was_read_before_stands_in_front_of_the_keys(family: str, language_
 
 
 def test_two_streams_and_an_encoder_decoder_have_several_maps(language_model: Models) -> None:
-    assert list(maps_of(language_model("xlnet"))) == [Place.SELF, Place.QUERIES]
+    assert list(maps_of(language_model("xlnet"))) == [AttentionPlace.SELF, AttentionPlace.QUERIES]
     sides = maps_of(language_model("t5"), target=OTHER)
-    assert list(sides) == [Place.ENCODER, Place.DECODER, Place.CROSS]
-    assert sides[Place.CROSS].columns == sides[Place.ENCODER].rows and sides[Place.CROSS].rows == sides[Place.DECODER].rows
-    upper = np.triu(sides[Place.DECODER].probability[0][0], 1)
+    assert list(sides) == [AttentionPlace.ENCODER, AttentionPlace.DECODER, AttentionPlace.CROSS]
+    assert (
+        sides[AttentionPlace.CROSS].columns == sides[AttentionPlace.ENCODER].rows
+        and sides[AttentionPlace.CROSS].rows == sides[AttentionPlace.DECODER].rows
+    )
+    upper = np.triu(sides[AttentionPlace.DECODER].probability[0][0], 1)
     assert not upper.any()
-    assert maps_of(language_model("bart"))[Place.DECODER].rows  # without a target, what it writes itself
+    assert maps_of(language_model("bart"))[AttentionPlace.DECODER].rows  # without a target, what it writes itself
     with pytest.raises(PlumeError, match="no decoder"):
         maps_of(language_model("bert"), target=OTHER)
 
 
 def test_where_position_enters(language_model: Models) -> None:
-    assert maps_of(language_model("bert"))[Place.SELF].position == ["input"]
-    assert maps_of(language_model("t5"), target=OTHER)[Place.ENCODER].position == ["scores"]
-    assert maps_of(language_model("transformer-xl"))[Place.SELF].position == ["query_key", "scores"]
-    nezha = maps_of(language_model("nezha"))[Place.SELF]
+    assert maps_of(language_model("bert"))[AttentionPlace.SELF].position == ["input"]
+    assert maps_of(language_model("t5"), target=OTHER)[AttentionPlace.ENCODER].position == ["scores"]
+    assert maps_of(language_model("transformer-xl"))[AttentionPlace.SELF].position == ["query_key", "scores"]
+    nezha = maps_of(language_model("nezha"))[AttentionPlace.SELF]
     assert nezha.position == ["scores", "values"] and nezha.bias[0] is not None
 
 
@@ -106,8 +109,8 @@ def test_recurrent_networks_have_no_heads(family: str, language_model: Models) -
 
 
 def test_a_blank_is_the_mask(language_model: Models) -> None:
-    assert "[MASK]" in maps_of(language_model("bert"), "The old captain ___ a box.")[Place.SELF].rows
-    assert "[MASK]" not in maps_of(language_model("bert"), "The [SEP] old")[Place.SELF].rows
+    assert "[MASK]" in maps_of(language_model("bert"), "The old captain ___ a box.")[AttentionPlace.SELF].rows
+    assert "[MASK]" not in maps_of(language_model("bert"), "The [SEP] old")[AttentionPlace.SELF].rows
 
 
 @pytest.mark.parametrize("family", ["bert", "albert", "gpt2", "transformer-xl", "t5"])
@@ -141,10 +144,10 @@ def test_gates_may_differ_from_row_to_row(language_model: Models) -> None:
     subject = subject_of(model)
     gates = [torch.ones(2, 4, dtype=torch.float64), torch.ones(2, 4, dtype=torch.float64)]
     gates[0][1, 3] = 0
-    with gated(subject, {Place.SELF: gates}):
+    with gated(subject, {AttentionPlace.SELF: gates}):
         rows = model.embed([TEXT, TEXT])
     np.testing.assert_allclose(rows[0], model.embed(TEXT)[0], atol=1e-6)
-    with gated(subject, without(subject, Place.SELF, 0, 3)):
+    with gated(subject, without(subject, AttentionPlace.SELF, 0, 3)):
         np.testing.assert_allclose(rows[1], model.embed(TEXT)[0], atol=1e-6)
 
 
@@ -153,7 +156,7 @@ def test_heads_that_were_pruned_are_not_counted(language_model: Models, tokenize
     recipe = replace(whole.recipe, network=replace(whole.recipe.network, pruned=((1, 2), ())))
     pruned = LanguageModel(recipe.assembly.build(recipe, vocabulary=whole.tokenizer.size), whole.tokenizer)
     subject = subject_of(pruned)
-    assert heads_of(subject.stacks[0], Place.SELF) == [2, 4]
-    assert [layer.shape[0] for layer in maps_of(pruned)[Place.SELF].probability] == [2, 4]
-    with gated(subject, without(subject, Place.SELF, 1, 3)):
+    assert heads_of(subject.stacks[0], AttentionPlace.SELF) == [2, 4]
+    assert [layer.shape[0] for layer in maps_of(pruned)[AttentionPlace.SELF].probability] == [2, 4]
+    with gated(subject, without(subject, AttentionPlace.SELF, 1, 3)):
         pruned.embed(TEXT)

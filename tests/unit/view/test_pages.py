@@ -13,7 +13,7 @@ from plume.core.errors import PlumeError
 from plume.model.use.language_model import LanguageModel
 from plume.view.attending import attention_page, importance_page
 from plume.view.page import Page, ViewPanel
-from plume.view.recording.gating import Place
+from plume.view.recording.gating import AttentionPlace
 from plume.view.recording.importance import HeadImportance, PlaceImportance
 from plume.view.recording.subject import subject_of
 
@@ -38,7 +38,7 @@ def seen(tab: Any, selector: str, at: int = 0) -> str:
 def test_every_view_has_a_script_and_words_in_both_languages() -> None:
     for name in names("view.views"):
         panel = load("view.views", name).PANEL
-        assert panel.name == name and {"title", "about"} <= set(panel.words)
+        assert panel.name == name and "title" in panel.words
         assert all(len(texts) == 2 and all(texts) for texts in panel.words.values())
         page = Page(title="t", panels=[panel], data={}, helpers=["attention", "grid"])
         assert f'plume.view("{name}"' in page.html()
@@ -52,7 +52,8 @@ def test_data_comes_through_whole(opened: Opened) -> None:
     made = Page(title=HOSTILE, lede=HOSTILE, panels=[], data={"text": HOSTILE, "arrays": arrays}, language="zh")
     tab = opened(made)
     assert tab.title() == HOSTILE and tab.locator("h1").inner_text() == HOSTILE
-    read = "() => { const d = JSON.parse(document.getElementById('data').textContent).data; return [d.text, Object.values(d.arrays).map(a => [...plume.array(a)])]; }"
+    read = """() => { const d = JSON.parse(document.getElementById("data").textContent).data;
+              return [d.text, Object.values(d.arrays).map(a => [...plume.array(a)])]; }"""
     text, found = tab.evaluate(read)
     assert text == HOSTILE and found == [one.tolist() for one in arrays.values()]
     assert tab.locator("html").get_attribute("lang") == "zh-Hans"
@@ -174,7 +175,7 @@ def test_switch_view_and_two_models_side_by_side(opened: Opened, language_model:
 def test_importance_view(opened: Opened) -> None:
     draw = np.random.default_rng(0)
     layers = [draw.random(4) for _ in range(3)]
-    place = PlaceImportance(place=Place.SELF, gradient=layers, normalised=layers, without=[one + 1 for one in layers])
+    place = PlaceImportance(place=AttentionPlace.SELF, gradient=layers, normalised=layers, without=[one + 1 for one in layers])
     found = HeadImportance(model="tiny", task="ner", examples=9, loss=1.0, places=[place])
     assert found.correlation == pytest.approx(1)
     tab = opened(importance_page(found))

@@ -15,7 +15,7 @@ from plume.model.use.language_model import LanguageModel
 from plume.tuning.tuned import TunedModel
 from plume.view.attending import attention_page, importance_page
 from plume.view.recording.attention import AttentionReader
-from plume.view.recording.gating import Place, gated, without
+from plume.view.recording.gating import AttentionPlace, gated, without
 from plume.view.recording.importance import TaskHeads
 from plume.view.recording.questions import question_of
 from plume.view.recording.subject import subject_of
@@ -62,7 +62,7 @@ def test_a_blank_s_guesses_are_what_fill_says(language_model: Models) -> None:
     reader = AttentionReader(subject, text)
     found = switched_off(reader, [text], reader.maps())
     for head in (0, 3):
-        with gated(subject, without(subject, Place.SELF, 1, head)):
+        with gated(subject, without(subject, AttentionPlace.SELF, 1, head)):
             told = {guess.token: guess.probability for guess in model.fill(text, top=40)[0]}
         shared = [(name, value) for name, value in found.places[0].answers[1][head].guesses if name in told]
         assert shared and all(value == pytest.approx(told[name], abs=1e-6) for name, value in shared)

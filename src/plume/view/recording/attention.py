@@ -15,7 +15,7 @@ from plume.model.networks.encoder_decoder import EncoderDecoderModel
 from plume.model.networks.two_streams import TwoStreamModel
 from plume.nn.attention import Attended
 from plume.nn.positions.scheme import PositionModule
-from plume.view.recording.gating import Gates, Place, gated
+from plume.view.recording.gating import AttentionPlace, Gates, gated
 from plume.view.recording.subject import Subject
 from plume.view.recording.targets import decoder_text
 from plume.view.recording.texts import SPECIAL, TextRead, read_text, row_batch
@@ -28,7 +28,7 @@ MEMORY = 2  # the "text" that remembered tokens are of
 class AttentionMap:
     """One place's attention: a row a query, a column a key."""
 
-    place: Place
+    place: AttentionPlace
     rows: list[str]
     row_text: list[int]
     columns: list[str]
@@ -74,18 +74,18 @@ class AttentionReader:
         if self.target is not None:
             return self._both_sides(gates or {})
         batch = row_batch(self.subject, self.read)
-        maps = [self._map(Place.SELF, self._looks(batch, gates or {})[Place.SELF], self.read)]
+        maps = [self._map(AttentionPlace.SELF, self._looks(batch, gates or {})[AttentionPlace.SELF], self.read)]
         if isinstance(self.subject.network, TwoStreamModel) and len(self.read.tokens) > 1:
             maps.append(self._query_stream(batch, gates or {}))
         return maps
 
-    def _looks(self, batch: Batch, gates: Gates) -> dict[Place, list[Attended]]:
-        network, looks = self.subject.network, dict[Place, list[Attended]]()
-        looks[Place.SELF] = []
+    def _looks(self, batch: Batch, gates: Gates) -> dict[AttentionPlace, list[Attended]]:
+        network, looks = self.subject.network, dict[AttentionPlace, list[Attended]]()
+        looks[AttentionPlace.SELF] = []
         with network.fresh_memory(), gated(self.subject, gates, looks):
             if self.before is not None:
                 network.encode(replace(row_batch(self.subject, self.before), stream=0, begins=True))
-                looks[Place.SELF].clear()
+                looks[AttentionPlace.SELF].clear()
                 batch = replace(batch, stream=0)
             network.encode(batch)
         return looks
@@ -96,7 +96,7 @@ class AttentionReader:
         read = torch.arange(1, time, device=batch.tokens.device)[None]
         mask = self.subject.body.tokenizer.mask
         query = None if mask is None else torch.full_like(read, mask)
-        looks = self._looks(replace(batch, order=Order.CAUSAL, rank=None, read=read, query=query), gates)[Place.SELF]
+        looks = self._looks(replace(batch, order=Order.CAUSAL, rank=None, read=read, query=query), gates)[AttentionPlace.SELF]
         asked = [
             replace(
                 one,
@@ -107,24 +107,24 @@ class AttentionReader:
             for one in looks
         ]
         rows = TextRead(tokens=self.read.tokens[1:], names=self.read.names[1:], text=self.read.text[1:])
-        return self._map(Place.QUERIES, asked, rows)
+        return self._map(AttentionPlace.QUERIES, asked, rows)
 
     def _both_sides(self, gates: Gates) -> list[AttentionMap]:
         network, target = self.subject.network, self.target
         assert isinstance(network, EncoderDecoderModel) and target is not None
-        looks: dict[Place, list[Attended]] = {Place.ENCODER: [], Place.DECODER: [], Place.CROSS: []}
+        looks: dict[AttentionPlace, list[Attended]] = {AttentionPlace.ENCODER: [], AttentionPlace.DECODER: [], AttentionPlace.CROSS: []}
         source = row_batch(self.subject, self.read)
         tokens = torch.tensor([target.tokens], device=source.tokens.device)
         with gated(self.subject, gates, looks):
             network.decode(Batch(tokens=tokens, order=Order.CAUSAL, source=source), network.encode(source))
         return [
-            self._map(Place.ENCODER, looks[Place.ENCODER], self.read),
-            self._map(Place.DECODER, looks[Place.DECODER], target),
-            self._map(Place.CROSS, looks[Place.CROSS], target, self.read),
+            self._map(AttentionPlace.ENCODER, looks[AttentionPlace.ENCODER], self.read),
+            self._map(AttentionPlace.DECODER, looks[AttentionPlace.DECODER], target),
+            self._map(AttentionPlace.CROSS, looks[AttentionPlace.CROSS], target, self.read),
         ]
 
-    def _map(self, place: Place, looks: list[Attended], rows: TextRead, columns: TextRead | None = None) -> AttentionMap:
-        seen = columns or self.read if place is not Place.DECODER else rows
+    def _map(self, place: AttentionPlace, looks: list[Attended], rows: TextRead, columns: TextRead | None = None) -> AttentionMap:
+        seen = columns or self.read if place is not AttentionPlace.DECODER else rows
         memory = looks[0].probability.shape[-1] - len(seen.names)
         return AttentionMap(
             place=place,
@@ -147,12 +147,12 @@ class AttentionReader:
         assert memory is not None and before is not None, "only what was read before is remembered"
         return before.names[: max(1, int(memory.reuse * len(before.names)))][-count:]
 
-    def _position(self, place: Place) -> list[str]:
+    def _position(self, place: AttentionPlace) -> list[str]:
         network = self.subject.network
-        if place is Place.CROSS:
+        if place is AttentionPlace.CROSS:
             return []
         embedding = network.embedding
-        if place is Place.DECODER and isinstance(network, EncoderDecoderModel):
+        if place is AttentionPlace.DECODER and isinstance(network, EncoderDecoderModel):
             embedding = network.decoder_embedding
         return where_position_enters(embedding.position)
 

@@ -23,7 +23,7 @@ from plume.train.device import to_device
 from plume.tuning.rows.questions import Questions, inference_batches
 from plume.tuning.task import Task
 from plume.tuning.tuned import TunedModel
-from plume.view.recording.gating import Gates, Place, gated, gated_places, heads_of, without
+from plume.view.recording.gating import AttentionPlace, Gates, gated, gated_places, heads_of, without
 from plume.view.recording.subject import Subject
 
 Floats = NDArray[np.float64]
@@ -33,7 +33,7 @@ Floats = NDArray[np.float64]
 class PlaceImportance:
     """One place's heads: a layer's list each, since pruned layers have fewer."""
 
-    place: Place
+    place: AttentionPlace
     gradient: list[Floats]  # E|dL/dξ| as it is
     normalised: list[Floats]  # divided by the layer's length (its l2 norm)
     without: list[Floats]  # the loss with that head switched off; empty: not measured
@@ -128,7 +128,7 @@ class TaskHeads:
         with gated(self.subject, gates or {}):
             return sum(float(self._loss(batch)) for batch, _ in self._batches()) / len(self.questions)
 
-    def _gradients(self) -> dict[Place, list[Tensor]]:
+    def _gradients(self) -> dict[AttentionPlace, list[Tensor]]:
         """Of each head the sum of |dL(x)/dξ| over examples. A gate for each row: one backward pass gives those of all its examples."""
         places = gated_places(self.subject)
         sums = {place: [torch.zeros(heads) for heads in heads_of(stack, place)] for place, stack in places.items()}

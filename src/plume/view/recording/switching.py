@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plume.view.recording.attention import AttentionMap, AttentionReader
-from plume.view.recording.gating import Place, gated, gated_places, heads_of, without
+from plume.view.recording.gating import AttentionPlace, gated, gated_places, heads_of, without
 from plume.view.recording.questions import Answer, question_of
 
 MOST = 20_000  # heads times tokens, up to which this is done unasked
@@ -19,7 +19,7 @@ MOST = 20_000  # heads times tokens, up to which this is done unasked
 class Switched:
     """One place's heads, layer by layer."""
 
-    place: Place
+    place: AttentionPlace
     answers: list[list[Answer]]  # [layer][head] without that head
     moved: list[list[list[list[NDArray[np.float32]]]]]  # [layer][head][map][layer] of [H]: how far attention moved, 0 to 1
 

@@ -56,25 +56,27 @@ plume.view("head", (root, data, say) => attention.beside(root, data, (card, mode
     shape = { side, right, top };
     const y = place => PAD + place * ROW + ROW / 2 - top;
     const chosen = state.over ?? state.held, first = Math.floor((top - height) / ROW), last = (top + 2 * height) / ROW;
-    const layers = list.map(head => [attention.bytes(map(), state.layer, head), attention.colour(head, heads())]);
+    // Each head's lines end a little below those of the one before: they do not cover each other.
+    const layers = list.map((head, i) => [attention.bytes(map(), state.layer, head), attention.colour(head, heads()), ((i + .5) / list.length - .5) * (ROW - 7)]);
     context.lineWidth = 1.5;
-    function line(from, to, weight, colour) {
+    function line(from, to, weight, colour, shift) {
+      const a = y(from) + shift, b = y(to) + shift, bend = (right - left) * .35;
       context.globalAlpha = Math.min(1, weight); context.strokeStyle = colour;
-      context.beginPath(); context.moveTo(left, y(from)); context.bezierCurveTo(left + (right - left) * .35, y(from), right - (right - left) * .35, y(to), right, y(to)); context.stroke();
+      context.beginPath(); context.moveTo(left, a); context.bezierCurveTo(left + bend, a, right - bend, b, right, b); context.stroke();
     }
     // Row by row, beginning with another head each time: none lies above all others.
     const turned = row => layers.map((_, i) => layers[(i + row) % layers.length]);
     if (chosen?.side === "left") {
       const start = rows[chosen.at] * total;
-      for (const [bytes, colour] of layers) {
+      for (const [bytes, colour, shift] of layers) {
         const most = Math.max(.1, ...columns.map(column => share[bytes[start + column]]));
-        columns.forEach((column, to) => { const weight = share[bytes[start + column]]; if (weight > .004 * most) line(chosen.at, to, weight / most, colour); });
+        columns.forEach((column, to) => { const weight = share[bytes[start + column]]; if (weight > .004 * most) line(chosen.at, to, weight / most, colour, shift); });
       }
     } else if (chosen) {
-      rows.forEach((row, at) => { for (const [bytes, colour] of turned(at)) { const weight = share[bytes[row * total + columns[chosen.at]]]; if (weight > .004) line(at, chosen.at, weight ** .7, colour); } });
+      rows.forEach((row, at) => { for (const [bytes, colour, shift] of turned(at)) { const weight = share[bytes[row * total + columns[chosen.at]]]; if (weight > .004) line(at, chosen.at, weight ** .7, colour, shift); } });
     } else {
-      for (let at = Math.max(0, first); at < Math.min(rows.length, last); at++) for (const [bytes, colour] of turned(at)) {
-        columns.forEach((column, to) => { const weight = share[bytes[rows[at] * total + column]]; if (weight > 0 && weight >= state.from) line(at, to, weight ** .7 * .85, colour); });
+      for (let at = Math.max(0, first); at < Math.min(rows.length, last); at++) for (const [bytes, colour, shift] of turned(at)) {
+        columns.forEach((column, to) => { const weight = share[bytes[rows[at] * total + column]]; if (weight > 0 && weight >= state.from) line(at, to, weight ** .7 * .85, colour, shift); });
       }
     }
     context.globalAlpha = 1;

@@ -20,7 +20,7 @@ plume.view("importance", (root, data, say) => {
     const rows = place().gradient.flatMap((layer, l) => layer.map((value, h) => [l, h, value])).sort((a, b) => b[2] - a[2]).slice(0, 10);
     best.replaceChildren(make("h3", {}, say("best")), make("div", { class: "scroll" }, make("table", {},
       make("thead", {}, make("tr", {}, make("th", {}, say("head")), make("th", { class: "number" }, say("gradient")), ...(measured ? [make("th", { class: "number" }, say("without"))] : []))),
-      make("tbody", {}, ...rows.map(([l, h, value]) => make("tr", {}, make("td", {}, name(l, h)), make("td", { class: "number" }, headGrid.shortened(value)), ...(measured ? [make("td", { class: "number" }, headGrid.shortened(place().without[l][h] - found.loss))] : [])))))));
+      make("tbody", {}, ...rows.map(([l, h, value]) => make("tr", {}, make("td", { class: "whole" }, name(l, h)), make("td", { class: "number" }, headGrid.shortened(value)), ...(measured ? [make("td", { class: "number" }, headGrid.shortened(place().without[l][h] - found.loss))] : [])))))));
     scatter?.again();
   }
   let scatter = null, dots = [];

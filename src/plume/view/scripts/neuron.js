@@ -57,7 +57,7 @@ plume.view("neuron", (root, data, say) => {
       now = { width, query, k, step: made.k.step, keyMost: made.k.step * k.reduce((a, value) => Math.max(a, Math.abs(value)), 1), queryMost: query.reduce((a, value) => Math.max(a, Math.abs(value)), 1e-9), dot, bias, p, most, largest, product };
     }
     function places(width) {
-      const token = Math.min(150, Math.max(66, width * .17)), small = width < 560, number = small ? 44 : 84, last = small ? 50 : 120;
+      const token = Math.min(150, Math.max(66, width * .17)), small = width < 560, number = small ? 44 : 84, last = small ? 60 : 120;
       const strips = (width - token - number * (now.bias ? 2 : 1) - last - 8 * 4) / 2;
       const key = token + 8, product = key + strips + 8, dot = product + strips + 8, bias = dot + number + 6, softmax = now.bias ? bias + number + 6 : bias;
       return { token, key, strips, product, dot, bias, number, softmax, last: width - softmax - 2, small };

@@ -27,8 +27,8 @@ PANEL = ViewPanel(
             "重要性与损失变化幅度的 Spearman 相关系数：{value}",
         ),
         "scatter_about": (
-            "Each dot is a head, its colour the layer. Gradients take one pass for all heads; they foresee how much the loss changes without a head, not in "
-            "which direction.",
+            "Each dot is a head, its colour the layer. Gradients take one pass for all heads; they foresee how much the loss changes "
+            "without a head, not in which direction.",
             "每个点是一个头，颜色表示层。梯度只需一遍即可得到所有头的重要性；它预示关闭某个头后损失变化的幅度，而非方向。",
         ),
         "facts": ("{examples} examples, loss of an example {loss}", "{examples} 个样本，平均每个样本的损失 {loss}"),
