@@ -14,7 +14,7 @@ from plume.model.use.abilities import Abilities
 from plume.model.use.language_model import LanguageModel
 from plume.model.use.writers import DecoderWriter, SpanWriter
 from plume.recipes import _catalog as catalog
-from plume.view.recording.asking import Asked, AtMask, ByDecoder, InBlank, Next, asking_for
+from plume.view.recording.asking import AskAtMask, AskDecoder, AskedPlace, AskInBlank, AskNext, asking_for
 from plume.view.recording.predictions import predictions
 
 TEXT = "The old captain paints the lighthouse near the river."
@@ -34,30 +34,30 @@ def test_last_layer_is_the_model(family: str, language_model: Callable[[str], La
     assert found.probability.shape == (len(found.places), len(found.layers), 5)
     assert found.layers[-1] >= 1 and np.all(np.diff(found.probability, axis=2) <= 1e-7)
     own = sum(math.log(one) for one in found.right[:, -1].tolist() if one >= 0)
-    if isinstance(asking, Next) or (isinstance(asking, AtMask) and can.masked()):
+    if isinstance(asking, AskNext) or (isinstance(asking, AskAtMask) and can.masked()):
         assert own == pytest.approx(model.score(TEXT, language=language(model))[0].log_probability, rel=1e-4)
     else:
-        asked = Asked(frame=can.frame(can.tokenizer.encode([TEXT])[0]), place=3, language=None)
+        asked = AskedPlace(frame=can.frame(can.tokenizer.encode([TEXT])[0]), place=3, language=None)
         *_, (_, _, last) = asking.ask([asked])
         assert torch.allclose(last[0], _by_writer(can, asking, asked), atol=1e-9)
 
 
 @torch.inference_mode()
-def _by_writer(can: Abilities, asking: object, asked: Asked) -> torch.Tensor:
+def _by_writer(can: Abilities, asking: object, asked: AskedPlace) -> torch.Tensor:
     """The same from what writes or fills."""
     frame, place = list(asked.frame), asked.place
-    if isinstance(asking, AtMask):  # XLNet: the query stream where the blank comes last
+    if isinstance(asking, AskAtMask):  # XLNet: the query stream where the blank comes last
         hidden = [can.mask if number == place else token for number, token in enumerate(frame)]
         from plume.model.use.blanks import at_blanks
 
         head, states = at_blanks(can, np.array([hidden]), np.array([len(frame)]), np.array([[place]]))
         return head.logits(states[0, 0]).log_softmax(-1)
-    if isinstance(asking, InBlank):
+    if isinstance(asking, AskInBlank):
         frame[place] = can.mask
         kind = can.spans()
         assert kind is not None
         return SpanWriter(can.model, can.head(kind), can.rows([frame]), [place], can.start).first()[0].log_softmax(-1)
-    assert isinstance(asking, ByDecoder)
+    assert isinstance(asking, AskDecoder)
     head, name = can.head(asking.kind), type(asking.kind.noise.target).__name__
     before, position = [can.start, *frame[:place]], None
     sentinels = can.tokenizer.format.sentinel_tokens() if name == "SpansAfterSentinels" else []
@@ -119,7 +119,7 @@ def test_as_transformers_states(language_model: Callable[[str], LanguageModel], 
         states = theirs(torch.tensor([[can.tokenizer.separator, *ids]]), output_hidden_states=True).hidden_states
         wanted = [theirs.lm_head(theirs.transformer.ln_f(one))[0, 3].log_softmax(-1) for one in states[:-1]]
         wanted.append(theirs.lm_head(states[-1])[0, 3].log_softmax(-1))
-    found = {layer: scores[0] for _, layer, scores in asking_for(can).ask([Asked(frame=ids, place=3)])}
+    found = {layer: scores[0] for _, layer, scores in asking_for(can).ask([AskedPlace(frame=ids, place=3)])}
     assert list(found) == list(range(len(wanted)))
     for layer, scores in enumerate(wanted):
         assert torch.allclose(found[layer], scores, atol=1e-6), layer

@@ -13,7 +13,7 @@ from plume.embedded.agreement import ATTRACTORS, Agreement, agreement_sentences
 from plume.model.use.abilities import Abilities
 from plume.model.use.language_model import LanguageModel
 from plume.text.languages import has_han
-from plume.view.recording.asking import Asked, Asking, asking_for
+from plume.view.recording.asking import AskedPlace, Asking, asking_for
 
 _HAN = 0.5  # of a vocabulary: then it is a Chinese one, whatever English words it holds
 _LEAST = 0.5  # of the sentences must be writable
@@ -32,7 +32,7 @@ class Agreed:
 
 @dataclass(frozen=True, kw_only=True)
 class _Question:
-    asked: Asked
+    asked: AskedPlace
     right: int
     wrong: int
     attractors: int
@@ -84,7 +84,7 @@ def _question(can: Abilities, asking: Asking, sentence: Agreement) -> _Question 
     if asking.hides:
         frame, before = can.frame(right), can.frame([-1]).index(-1)
     language = can.language(texts[0], right, "en" if _speaks_english(can) else None) if can.model.languages is not None else None
-    asked = Asked(frame=frame, place=place + before, language=language)
+    asked = AskedPlace(frame=frame, place=place + before, language=language)
     return _Question(asked=asked, right=right[place], wrong=wrong[place], attractors=sentence.attractors)
 
 

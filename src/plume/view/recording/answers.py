@@ -22,7 +22,7 @@ from plume.view.recording.integrating import Output
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class WantedOutput:
     """An output of one group of rows to be explained."""
 
     group: int
@@ -32,7 +32,7 @@ class Wanted:
     output: Output
 
 
-def wanted(model: TunedModel, task: Task, questions: Questions, example: Example) -> list[Wanted]:
+def wanted(model: TunedModel, task: Task, questions: Questions, example: Example) -> list[WantedOutput]:
     """What the model answers first, then what it might have answered."""
     table = model.table(questions)
     head = model.model.head(task.called)
@@ -43,18 +43,18 @@ def wanted(model: TunedModel, task: Task, questions: Questions, example: Example
     if isinstance(questions, ChoiceQuestions):
         order = np.argsort(-table[:, 0]).tolist()
         return [
-            Wanted(group=0, answer=example.texts[1 + place], chosen=place == order[0], output=partial(log_odds, place=place))
+            WantedOutput(group=0, answer=example.texts[1 + place], chosen=place == order[0], output=partial(log_odds, place=place))
             for place in order
         ]
     if not isinstance(questions, TokenQuestions):
         raise PlumeError(f"{task.called}: there are no gradients for what this task asks.")
     if isinstance(head, SentenceRegressionModule):
         (answer,) = task.answers(table, questions, [example])
-        return [Wanted(group=0, answer=f"{answer['score']:.3f}", output=partial(_column, place=0))]
+        return [WantedOutput(group=0, answer=f"{answer['score']:.3f}", output=partial(_column, place=0))]
     order = np.argsort(-table[0]).tolist()
     several = isinstance(head, MultiLabelModule)
     return [
-        Wanted(
+        WantedOutput(
             group=0,
             answer=task.labels[place],
             chosen=bool(table[0, place] > 0) if several else place == order[0],
@@ -78,7 +78,7 @@ def _column(scores: Tensor, place: int) -> Tensor:
     return scores[:, place]
 
 
-def _words(task: Task, questions: WordQuestions, example: Example, table: np.ndarray) -> list[Wanted]:
+def _words(task: Task, questions: WordQuestions, example: Example, table: np.ndarray) -> list[WantedOutput]:
     """Tagged words; those that are something before those that are nothing."""
     first = questions.asked[questions.groups]  # the first line of each group
     found = []
@@ -93,11 +93,11 @@ def _words(task: Task, questions: WordQuestions, example: Example, table: np.nda
             return log_odds(said.view(-1, lines, said.shape[-1])[:, own], label)
 
         text = example.texts[0][questions.word_start[word] : questions.word_end[word]]
-        found.append(Wanted(group=group, answer=task.labels[label], about=text, output=output))
+        found.append(WantedOutput(group=group, answer=task.labels[label], about=text, output=output))
     return sorted(found, key=lambda one: one.answer == OUTSIDE)
 
 
-def _span(task: Task, questions: ContextQuestions, example: Example, table: np.ndarray) -> Wanted:
+def _span(task: Task, questions: ContextQuestions, example: Example, table: np.ndarray) -> WantedOutput:
     """The log-odds of where the answer begins and of where it ends, added."""
     (answer,) = task.answers(table, questions, [example])
     rows, context = questions.rows, questions.context
@@ -121,4 +121,4 @@ def _span(task: Task, questions: ContextQuestions, example: Example, table: np.n
     def output(said: Tensor) -> Tensor:
         return log_odds(said[:, :, 0], begin) + log_odds(said[:, :, 1], end)
 
-    return Wanted(group=group, answer=answer["answer"] or "∅", output=output)
+    return WantedOutput(group=group, answer=answer["answer"] or "∅", output=output)

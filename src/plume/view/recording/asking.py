@@ -27,7 +27,7 @@ _TOKENS, _SCORES = 2048, 1 << 23  # read at once, and scores held at once
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class AskedPlace:
     """A place of a framed text whose token is asked for."""
 
     frame: Sequence[int]
@@ -43,19 +43,19 @@ class Asking:
     def __init__(self, can: Abilities) -> None:
         self.can = can
 
-    def layers(self, asked: Sequence[Asked]) -> tuple[HeadModule, dict[int, Encoded]]:
+    def layers(self, asked: Sequence[AskedPlace]) -> tuple[HeadModule, dict[int, Encoded]]:
         """The head, and for each layer what it reads: in `last` [B, 1, D] states, or [1, M, D] where one text is asked about M times."""
         raise NotImplementedError
 
     @torch.inference_mode()
-    def ask(self, asked: Sequence[Asked]) -> Iterator[tuple[slice, int, Tensor]]:
+    def ask(self, asked: Sequence[AskedPlace]) -> Iterator[tuple[slice, int, Tensor]]:
         """[n, V] log-probabilities of every token, for some of the questions and one layer after the other."""
         for part in self._parts(asked):
             head, layers = self.layers(asked[part])
             for number, encoded in layers.items():
                 yield part, number, head.log_probabilities(encoded).flatten(0, 1)
 
-    def _parts(self, asked: Sequence[Asked]) -> Iterator[slice]:
+    def _parts(self, asked: Sequence[AskedPlace]) -> Iterator[slice]:
         """Questions that are asked together: rows of their own, or places of one text that is read once."""
         most = max(1, _SCORES // self.can.model.vocabulary)
         if self.hides:
@@ -68,20 +68,20 @@ class Asking:
             yield slice(first, last)
             first = last
 
-    def _hidden(self, asked: Sequence[Asked], mask: int) -> list[list[int]]:
+    def _hidden(self, asked: Sequence[AskedPlace], mask: int) -> list[list[int]]:
         rows = [list(one.frame) for one in asked]
         for row, one in zip(rows, asked, strict=True):
             row[one.place] = mask
         return rows
 
-    def _source(self, asked: Sequence[Asked], mask: int) -> Batch:
+    def _source(self, asked: Sequence[AskedPlace], mask: int) -> Batch:
         return self.can.rows(self._hidden(asked, mask))
 
 
-class AtMask(Asking):
+class AskAtMask(Asking):
     """A mask stands in the token's place (BERT), or a query that does not see it (XLNet)."""
 
-    def layers(self, asked: Sequence[Asked]) -> tuple[HeadModule, dict[int, Encoded]]:
+    def layers(self, asked: Sequence[AskedPlace]) -> tuple[HeadModule, dict[int, Encoded]]:
         rows = self._hidden(asked, self.can.mask)
         told = [one.language for one in asked if one.language is not None]
         return layers_at_blanks(
@@ -90,12 +90,12 @@ class AtMask(Asking):
         )  # fmt: skip
 
 
-class Next(Asking):
+class AskNext(Asking):
     """From what stands before it, read from left to right (GPT)."""
 
     hides = False
 
-    def layers(self, asked: Sequence[Asked]) -> tuple[HeadModule, dict[int, Encoded]]:
+    def layers(self, asked: Sequence[AskedPlace]) -> tuple[HeadModule, dict[int, Encoded]]:
         kind = self.can.causal()
         assert kind is not None, "chosen for causal families"
         frame, language = asked[0].frame, asked[0].language  # the same of all
@@ -105,10 +105,10 @@ class Next(Asking):
         return self.can.head(kind), _at(layers, [[one.place for one in asked]], self.can)
 
 
-class InBlank(Asking):
+class AskInBlank(Asking):
     """The first token of a blank that is written behind the text (GLM)."""
 
-    def layers(self, asked: Sequence[Asked]) -> tuple[HeadModule, dict[int, Encoded]]:
+    def layers(self, asked: Sequence[AskedPlace]) -> tuple[HeadModule, dict[int, Encoded]]:
         kind = self.can.spans()
         assert kind is not None, "chosen for families that write spans"
         rows = self._hidden(asked, self.can.mask)
@@ -122,7 +122,7 @@ class InBlank(Asking):
         return self.can.head(kind), _at(layers, [[len(row)] for row in rows], self.can)
 
 
-class ByDecoder(Asking):
+class AskDecoder(Asking):
     """The decoder has read the text with the token hidden, and written all that stands before it (BART), the sentinel (T5), or stands at its
     place (MASS)."""
 
@@ -130,7 +130,7 @@ class ByDecoder(Asking):
         super().__init__(can)
         self.kind = kind
 
-    def layers(self, asked: Sequence[Asked]) -> tuple[HeadModule, dict[int, Encoded]]:
+    def layers(self, asked: Sequence[AskedPlace]) -> tuple[HeadModule, dict[int, Encoded]]:
         can, target = self.can, self.kind.noise.target
         position = None
         if isinstance(target, SpansAfterSentinels):
@@ -148,7 +148,7 @@ class ByDecoder(Asking):
         return can.head(self.kind), _at(layers, [[len(row) - 1] for row in written], can)
 
 
-class AfterSource(Asking):
+class AskAfterSource(Asking):
     """The decoder's next token, after what it has read and what it has written so far (translation, summaries)."""
 
     hides = False
@@ -157,7 +157,7 @@ class AfterSource(Asking):
         super().__init__(can)
         self.kind, self.source = kind, list(source)
 
-    def layers(self, asked: Sequence[Asked]) -> tuple[HeadModule, dict[int, Encoded]]:
+    def layers(self, asked: Sequence[AskedPlace]) -> tuple[HeadModule, dict[int, Encoded]]:
         can, frame = self.can, asked[0].frame
         tokens = can.tensor([[can.start, *frame[: max(one.place for one in asked)]]])
         layers = can.model.token_layers(Batch(tokens=tokens, order=Order.CAUSAL, source=can.rows([self.source])))
@@ -173,14 +173,14 @@ def _at(layers: dict[int, Encoded], places: list[list[int]], can: Abilities) -> 
 def asking_for(can: Abilities) -> Asking:
     """How this model is asked for a token of a text."""
     if fills(can):
-        return AtMask(can)
+        return AskAtMask(can)
     if can.causal():
-        return Next(can)
+        return AskNext(can)
     if can.spans():
-        return InBlank(can)
+        return AskInBlank(can)
     kind = can.decoder()
     if kind is not None and isinstance(kind.noise.target, SpansAfterSentinels | TheSpan | WholeText):
-        return ByDecoder(can, kind)
+        return AskDecoder(can, kind)
     if kind is not None:
         raise PlumeError(f"{can.name} writes after reading: say what it has written (written, or --written) to see how it got there.")
     raise PlumeError(f"{can.name} has no head that predicts tokens, so its layers say no words. {can.words()}")

@@ -16,7 +16,7 @@ from plume.heads.sentence_classification import SentenceRegressionModule
 from plume.tuning.linear.model import LinearModel
 from plume.tuning.rows.questions import Questions
 from plume.tuning.tuned import TunedModel
-from plume.view.recording.answers import Wanted, wanted
+from plume.view.recording.answers import WantedOutput, wanted
 from plume.view.recording.integrating import Baseline, Integrated, TextPath, usual_baseline
 from plume.view.recording.pieces import Piece, shown
 
@@ -91,7 +91,7 @@ def _baseline(baseline: Baseline | str) -> Baseline:
         raise PlumeError(f"There is no baseline '{baseline}': choose {', '.join(Baseline)}.") from None
 
 
-def _explained(model: TunedModel, questions: Questions, asked: Wanted, found: Integrated) -> Explained:
+def _explained(model: TunedModel, questions: Questions, asked: WantedOutput, found: Integrated) -> Explained:
     """The tokens of all rows of the group, one behind the other."""
     rows = questions.rows
     picked = questions.rows_of(np.array([asked.group]))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from plume.core.errors import PlumeError
 from plume.model.use.abilities import Abilities, Said
 from plume.model.use.language_model import LanguageModel
-from plume.view.recording.asking import AfterSource, Asked, Asking, asking_for
+from plume.view.recording.asking import AskAfterSource, AskedPlace, Asking, asking_for
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +55,7 @@ def predictions(
     if not places:
         raise PlumeError("There is no token in the text: write a few words.")
     answers = [None if place in hidden or place == len(frame) else frame[place] for place in places]
-    asked = [Asked(frame=frame, place=place, language=told) for place in places]
+    asked = [AskedPlace(frame=frame, place=place, language=told) for place in places]
     return _gathered(can, asking, asked, answers, frame, [], top)
 
 
@@ -89,15 +89,15 @@ def _of_decoder(model: LanguageModel, text: str, written: str | None, *, top: in
     if written is None:
         written = model.generate(source=text, greedy=True, max_tokens=40)
     answer = can.closed(kind, can.tokenizer.encode([written])[0])[:most]
-    asked = [Asked(frame=answer, place=place) for place in range(len(answer) + 1 - kind.noise.closes)]
+    asked = [AskedPlace(frame=answer, place=place) for place in range(len(answer) + 1 - kind.noise.closes)]
     answers: list[int | None] = [*answer, None]
-    return _gathered(can, AfterSource(can, kind, source), asked, answers[: len(asked)], answer, source, top)
+    return _gathered(can, AskAfterSource(can, kind, source), asked, answers[: len(asked)], answer, source, top)
 
 
 def _gathered(
     can: Abilities,
     asking: Asking,
-    asked: Sequence[Asked],
+    asked: Sequence[AskedPlace],
     answers: Sequence[int | None],
     frame: Sequence[int],
     source: Sequence[int],

@@ -15,7 +15,7 @@ from plume.model.networks.encoder_decoder import EncoderDecoderModel
 from plume.train.device import to_device
 from plume.tuning.tuned import TunedModel
 from plume.view.recording.answers import wanted
-from plume.view.recording.asking import AfterSource, Asked, Asking, asking_for
+from plume.view.recording.asking import AskAfterSource, AskedPlace, Asking, asking_for
 from plume.view.recording.attention import AttentionReader
 from plume.view.recording.integrating import said
 from plume.view.recording.texts import row_batch
@@ -32,7 +32,7 @@ class Answer:
 
 
 class Question(Protocol):
-    """Asked again and again; the first answer is the whole model's, and the later ones are about that answer."""
+    """AskedPlace again and again; the first answer is the whole model's, and the later ones are about that answer."""
 
     kind: str  # "blank", "text", "next", "task", "number" or "states": what `sure` is of
 
@@ -63,7 +63,7 @@ class TokenQuestion:
         if not places:
             raise PlumeError("There is no token in the text: write a few words.")
         language = read.segment[0] if read.segment is not None and self.can.model.languages is not None else None
-        self.asked = [Asked(frame=frame, place=place, language=language) for place in places]
+        self.asked = [AskedPlace(frame=frame, place=place, language=language) for place in places]
         self.told: Sequence[int] | None = None
 
     def _way(self, reader: AttentionReader) -> tuple[Asking, list[int]]:
@@ -72,7 +72,7 @@ class TokenQuestion:
         kind = self.can.decoder()
         if kind is None:
             return asking_for(self.can), reader.read.tokens
-        return AfterSource(self.can, kind, reader.read.tokens), reader.target.tokens[1:]
+        return AskAfterSource(self.can, kind, reader.read.tokens), reader.target.tokens[1:]
 
     @torch.inference_mode()
     def ask(self) -> Answer:
