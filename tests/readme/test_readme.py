@@ -34,6 +34,7 @@ GUIDES = (
     "checkpoints.md",
     "search.md",
     "chat.md",
+    "view.md",
     "python.md",
 )
 PAGES = ("README.md", "README.zh.md", *(f"docs/{guide}" for guide in GUIDES), *(f"docs/zh/{guide}" for guide in GUIDES))

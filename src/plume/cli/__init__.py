@@ -33,6 +33,7 @@ COMMANDS = (
     "sentences",
     "neighbours",
     "map",
+    "view",
     "index",
     "search",
     "import",

@@ -6,7 +6,7 @@ The families differ in the mask and in where position enters, and both come from
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +23,19 @@ from plume.nn.visibility import AttentionMask
 _SHORT = 256
 
 
+@dataclass(frozen=True, kw_only=True)
+class Attended:
+    """One attention as it was computed: probability = softmax(query · key · scale + bias) over what is allowed."""
+
+    layer: int
+    query: Tensor  # [B, H, Tq, W] with what the position scheme does to it
+    key: Tensor  # [B, H, Tk, W]
+    scale: float
+    bias: Tensor | None  # [B or 1, H, Tq, Tk] what the position scheme adds to the scores
+    allowed: Tensor | None  # bool, broadcast to the scores; None: everything
+    probability: Tensor  # [B, H, Tq, Tk]
+
+
 @dataclass(kw_only=True)
 class Sight:
     """What one pass through the stack needs besides the values: who sees whom, and where everything stands."""
@@ -37,8 +50,9 @@ class Sight:
     in_order: bool = False  # … and the first queries are those other keys, in their order
     across: Sight | None = None  # a decoder's second look, at `source`
     source: Tensor | None = None  # [B, S, D] what the encoder made
-    head_mask: Tensor | None = None  # [depth, H] factors
+    head_mask: Tensor | Sequence[Tensor] | None = None  # a layer's factors, [H], or [B, H]: others in each row
     recorded: list[Tensor] | None = None  # attention probabilities are appended here when they are wanted
+    looks: list[Attended] | None = None  # … and here, with all they are made of
     named: Mapping[str, Tensor] = field(default_factory=dict)  # what the batch carries beside its tokens, for modules between blocks
     left: dict[str, Tensor] = field(default_factory=dict)  # and what these leave for the heads
     shared: dict[str, Any] = field(default_factory=dict)  # what a position scheme computes once for all blocks
@@ -150,7 +164,7 @@ class Attention(nn.Module):
 
     def _finish(self, mixed: Tensor, asking: Tensor, sight: Sight, layer: int) -> Tensor:
         if sight.head_mask is not None:
-            mixed = mixed * sight.head_mask[layer][:, None, None]  # the same as scaling the head's probabilities
+            mixed = mixed * sight.head_mask[layer][..., None, None]  # the same as scaling the head's probabilities
         merged = mixed.transpose(1, 2).reshape(*asking.shape[:2], self.heads * self.head_width)
         return dropout(self.output(merged), self.drop, training=self.training)
 
@@ -161,7 +175,7 @@ class Attention(nn.Module):
         drop = self.attention_drop if self.training else 0.0
         # Plain products where probabilities are wanted or dropped (no CPU kernel drops), and where they are simply faster.
         short = query.device.type == "cpu" and torch.is_grad_enabled() and key.shape[2] <= _SHORT
-        plain = sight.recorded is not None or sight.positions.changes_values
+        plain = sight.recorded is not None or sight.looks is not None or sight.positions.changes_values
         if plain or (query.device.type == "cpu" and drop > 0) or short:
             return self._eager(query, key, content, bias, sight, layer, drop)
         if bias is None and sight.mask.causal and query.shape[2] == key.shape[2]:
@@ -183,6 +197,10 @@ class Attention(nn.Module):
         probability = scores.softmax(dim=-1)
         if sight.recorded is not None:
             sight.recorded.append(probability)
+        if sight.looks is not None:
+            sight.looks.append(
+                Attended(layer=layer, query=query, key=key, scale=self.scale, bias=bias, allowed=allowed, probability=probability)
+            )
         probability = dropout(probability, drop, training=self.training)
         mixed = torch.matmul(probability, content)
         added = sight.positions.at_values(probability, sight=sight, layer=layer)

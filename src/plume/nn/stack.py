@@ -19,6 +19,7 @@ from plume.nn.between import Between, BetweenModule
 from plume.nn.block import Block, BlockCache, FeedForward, Norm, NormKind, pick
 from plume.nn.network import Network
 from plume.nn.positions.scheme import PositionModule
+from plume.nn.watching import Watch
 
 
 class Sharing(enum.StrEnum):
@@ -84,6 +85,7 @@ class Stack(nn.Module):
         self.part = part
         self.sharing = sharing
         self.checkpointing = False
+        self.watch: Watch | None = None  # of whoever looks inside, or switches heads off
         self.project = nn.Linear(embedding_width, part.width) if embedding_width != part.width else None
         attention = [self._attention() for _ in range(1 if sharing in (Sharing.ALL, Sharing.ATTENTION) else part.depth)]
         feed_forward = [self._feed_forward() for _ in range(1 if sharing in (Sharing.ALL, Sharing.FEED_FORWARD) else part.depth)]
@@ -150,6 +152,8 @@ class Stack(nn.Module):
         """
         if self.project is not None:
             value = self.project(value)
+        if self.watch is not None:
+            sight = self.watch.over(sight)
         sight.positions.prepare(sight)
         layers = [value]
         last = self.part.depth - 1
@@ -185,6 +189,12 @@ class Stack(nn.Module):
             cross_attention=tuple(across or ()),
             named=sight.left,
         )
+
+    def as_last(self, layers: Sequence[Tensor]) -> list[Tensor]:
+        """Layers that were kept, as a head reads the last: blocks with their norms in front leave sums, which the final norm makes readable."""
+        if self.final_norm is None:
+            return list(layers)
+        return [*(self.final_norm(layer) for layer in layers[:-1]), layers[-1]]
 
     def _between(self, layer: int, value: Tensor, sight: Sight) -> Tensor:
         for place, module in zip(self.part.between, self.between, strict=True):

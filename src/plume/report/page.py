@@ -8,6 +8,7 @@ from plume.comparing.results import Origin
 from plume.report.blocks import Section
 from plume.report.lookup import StudyLookup
 from plume.report.markup import Markup, element, joined
+from plume.report.palette import palette
 from plume.report.sections.again import again
 from plume.report.sections.cost import cost
 from plume.report.sections.curves import curves
@@ -39,7 +40,7 @@ def page(study: StudyLookup) -> str:
         element("meta", charset="utf-8"),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("title", results.title),
-        element("style", _file("page.css")),
+        element("style", palette(), _file("page.css")),
     )
     first, *rest = made
     body = element(

@@ -71,14 +71,19 @@ def pca(rows: NDArray[np.float64], dimensions: int = 2) -> NDArray[np.float64]:
     return made * np.where(made[np.abs(made).argmax(0), np.arange(dimensions)] < 0, -1, 1)
 
 
-def tsne(rows: NDArray[np.float64], *, perplexity: float = 30.0, steps: int = 500, seed: int = 0) -> NDArray[np.float64]:
-    """Exact t-SNE (van der Maaten and Hinton 2008) with the authors' settings: early exaggeration 4 for 100 steps, momentum .5 then .8, gains."""
+def tsne(
+    rows: NDArray[np.float64], *, perplexity: float = 30.0, steps: int = 500, seed: int = 0, start: NDArray | None = None
+) -> NDArray[np.float64]:
+    """Exact t-SNE (van der Maaten and Hinton 2008) with the authors' settings: early exaggeration 4 for 100 steps, momentum .5 then .8, gains.
+
+    It begins with the principal components, or with the places `start` of another map.
+    """
     size = len(rows)
     if size > _MOST_TSNE:
         raise PlumeError(f"t-SNE of {size:,} words would take the square of it; choose at most {_MOST_TSNE:,}, or the method pca.")
     wanted = _joint(rows, perplexity=min(perplexity, (size - 1) / 3)).astype(np.float32)
     random = Draws(seed=seed, epoch=0, index=np.arange(size)).uniform(2)
-    place = pca(rows)
+    place = pca(rows) if start is None else np.asarray(start, np.float64)
     place = 1e-2 * (place / max(place.std(), 1e-12) + 0.1 * (random - 0.5))  # from PCA: the same groups on the same side each time
     velocity, gains = np.zeros_like(place), np.ones_like(place)
     rate = max(size / 16, 50.0)  # a rate that grows with the number of points (Belkina et al. 2019)

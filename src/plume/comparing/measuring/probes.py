@@ -61,11 +61,17 @@ def probe(model: Path, task: Task, train: Sequence[Example], test: Sequence[Exam
     Of named entities, where nearly every word is none, the words that belong to one count and as many others: always naming the most frequent answer
     is then right half of the time. None for tasks that do not give one label to a text or a word, and where there is but one label to give.
     """
+    return probe_body(*read_model(model), task, train, test, name=name, most=most, where=model)
+
+
+def probe_body(
+    body: Body, tokenizer: Tokenizer, task: Task, train: Sequence[Example], test: Sequence[Example], *, name: str, most: int, where: Path
+) -> Probe | None:
+    """The same of a model that is open; `where` it comes from, for errors."""
     train, test = (_spread(examples, most) for examples in (train, test))
     asked = _with_labels(task.task if isinstance(task, ByText) else task, [*train, *test])
     if asked is None or not train or not test:
         return None
-    body, tokenizer = read_model(model)
     coder = coder_for(body, tokenizer, length=min(length_for(body, None), _LONGEST))
     coder.usual = coder.usual_language(train)
     taught, scored = (_side(asked, examples, coder.fresh()) for examples in (train, test))
@@ -76,7 +82,7 @@ def probe(model: Path, task: Task, train: Sequence[Example], test: Sequence[Exam
     return Probe(
         model=name,
         task=task.called,
-        score=tuple(_accuracy(seen, taught.value, unseen, scored.value, where=model) for seen, unseen in layers),
+        score=tuple(_accuracy(seen, taught.value, unseen, scored.value, where=where) for seen, unseen in layers),
         majority=float((scored.value == usual).mean()),
         examples=len(scored.lines),
     )

@@ -12,7 +12,7 @@ from plume.heads.head import Dims, HeadModule, Loss, at
 from plume.heads.token_prediction import TokenPredictionModule
 from plume.model.networks.model import Model
 from plume.model.recipe import Recipe
-from plume.nn.stack import Transformer
+from plume.nn.stack import Stack, Transformer
 from plume.objectives._objective import Answers, Objective
 
 
@@ -31,9 +31,12 @@ class Electra(Model):
             return objective.head.build(Dims(width=self._generator_part.width, token=self.embedding.token))
         return super()._head(objective)
 
-    def token_states(self, batch: Batch) -> Encoded:
+    def token_states(self, batch: Batch, *, keep_layers: bool = False) -> Encoded:
+        return self._run(self._token_stack(batch), batch, keep_layers=keep_layers)
+
+    def _token_stack(self, batch: Batch) -> Stack:
         assert self.generator is not None, "masked_lm is declared, so there is a generator"
-        return self._run(self.generator, batch)
+        return self.generator
 
     def flops(self, batch: Batch) -> int:
         """Both networks, and the generator's scores once more for drawing the samples."""

@@ -11,7 +11,7 @@ from plume.model.recipe import Recipe
 from plume.nn.attention import Sight
 from plume.nn.block import BlockCache
 from plume.nn.positions.scheme import PositionModule
-from plume.nn.stack import Transformer
+from plume.nn.stack import Stack, Transformer
 from plume.nn.visibility import mask_of
 
 
@@ -31,9 +31,14 @@ class EncoderDecoderModel(Model):
     def new_cache(self) -> list[BlockCache]:
         return [BlockCache() for _ in range(self.decoder.part.depth)]
 
-    def token_states(self, batch: Batch) -> Encoded:
+    def token_states(self, batch: Batch, *, keep_layers: bool = False) -> Encoded:
         """The decoder's, after its source; an encoder that fills masks answers for itself."""
-        return self.encode(batch) if batch.source is None else self.decode(batch, self.encode(batch.source))
+        if batch.source is None:
+            return self.encode(batch, keep_layers=keep_layers)
+        return self.decode(batch, self.encode(batch.source), keep_layers=keep_layers)
+
+    def _token_stack(self, batch: Batch) -> Stack:
+        return self.stack if batch.source is None else self.decoder
 
     def decode(
         self,

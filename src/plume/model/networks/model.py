@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, TypedDict, Unpack
 
 import torch
@@ -175,9 +176,19 @@ class Model(Trainable):
         """[B, D] one vector a text, as the family is meant to make it, from a layer that was kept."""
         return self.pooling(encoded.layers[layer], length)
 
-    def token_states(self, batch: Batch) -> Encoded:
+    def token_states(self, batch: Batch, *, keep_layers: bool = False) -> Encoded:
         """What the head that predicts tokens reads: here the one network's output."""
-        return self.encode(batch)
+        return self.encode(batch, keep_layers=keep_layers)
+
+    def token_layers(self, batch: Batch) -> dict[int, Encoded]:
+        """What that head would read if the network ended at a layer: those layers it can read, 0 the embedding (the logit lens)."""
+        encoded = self.token_states(replace(batch, read=None), keep_layers=True)
+        layers = self._token_stack(batch).as_last(encoded.layers)
+        return {number: replace(encoded, last=layer, layers=()) for number, layer in enumerate(layers)}
+
+    def _token_stack(self, batch: Batch) -> Stack:
+        """The blocks that `token_states` runs last."""
+        return self.stack
 
     def decode(self, batch: Batch, read: Encoded, *, cache: list[Any] | None = None) -> Encoded:
         """Run the decoder over its own tokens and what the encoder made of `batch.source`."""

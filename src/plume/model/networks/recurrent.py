@@ -116,8 +116,16 @@ class RecurrentModel(Model):
         layers = (value, *read.layers) if keep_layers else ()
         return Encoded(last=picked(read.last, batch.read), layers=layers, state=read.state)
 
+    def token_layers(self, batch: Batch) -> dict[int, Encoded]:
+        """Layers that are added up (ELMo) share the last one's space; without that only the last says anything to the head."""
+        network = self.recipe.network
+        assert isinstance(network, Recurrent)
+        encoded = self.encode(replace(batch, read=None), keep_layers=True)
+        readable = range(1 if network.residual else network.depth, network.depth + 1)
+        return {number: replace(encoded, last=encoded.layers[number], layers=()) for number in readable}
+
     def _embedded(self, batch: Batch) -> Tensor:
-        return self.embedding(batch.tokens, positions_of(batch.tokens, None), None, unseen=batch.unseen)
+        return self.embedding(batch.tokens, positions_of(batch.tokens, None), None, unseen=batch.unseen, extra=batch.extra)
 
     def _read(self, batch: Batch, value: Tensor, held: tuple[State, ...] | None, *, keep_layers: bool) -> RecurrentOutput:
         return self.layers(value, state=held, length=batch.length, keep_layers=keep_layers)

@@ -35,8 +35,14 @@ class RecurrentDecoding(RecurrentModel):
         """What a writer keeps between two tokens."""
         return [DecoderCache()]
 
-    def token_states(self, batch: Batch) -> Encoded:
-        return self.encode(batch) if batch.source is None else self.decode(batch, self.encode(batch.source))
+    def token_states(self, batch: Batch, *, keep_layers: bool = False) -> Encoded:
+        if batch.source is None:
+            return self.encode(batch, keep_layers=keep_layers)
+        return self.decode(batch, self.encode(batch.source))
+
+    def token_layers(self, batch: Batch) -> dict[int, Encoded]:
+        """The decoder's one layer."""
+        return {1: self.token_states(replace(batch, read=None))}
 
     def decode(self, batch: Batch, read: Encoded, *, cache: list[Any] | None = None) -> Encoded:
         """The decoder's states over the batch, after what the encoder has read."""

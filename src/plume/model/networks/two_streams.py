@@ -48,6 +48,15 @@ class TwoStreamModel(Model):
         asked = torch.arange(time, value.shape[1], device=value.device).expand(len(value), -1)
         return self._through(stack, value, how, sight=sight, seen=time, read=asked)
 
+    def token_layers(self, batch: Batch) -> dict[int, Encoded]:
+        """With something to read, the query stream's: below the last layer it runs behind the content."""
+        if batch.read is None:
+            return super().token_layers(batch)
+        encoded = self.token_states(batch, keep_layers=True)
+        queries = batch.read.shape[1]
+        layers = self.stack.as_last([layer[:, -queries:] for layer in encoded.layers])
+        return {number: replace(encoded, last=layer, layers=()) for number, layer in enumerate(layers)}
+
     def _with_queries(self, batch: Batch, content: Sight) -> Sight:
         """The content's sight with the query positions behind it: they see what is strictly before them."""
         read = batch.read

@@ -10,9 +10,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from plume.core.batch import Batch, Order
+from plume.core.batch import Batch, Encoded, Order
 from plume.heads.head import HeadModule
+from plume.model.kinds import BatchKind
 from plume.model.use.abilities import Abilities
+from plume.nn.block import pick
 
 Array = NDArray[Any]
 
@@ -29,21 +31,35 @@ def fills(can: Abilities) -> bool:
 
 def at_blanks(can: Abilities, tokens: Array, length: Array, read: Array, language: Array | None = None) -> tuple[HeadModule, Tensor]:
     """[B, M, D] states at places where the mask stands, and the head that reads them. Rows are framed texts, [B] of these languages."""
+    kind, batch = _with_blanks(can, tokens, length, read, language)
+    if kind.noise.target.streams and batch.query is None:  # a query stream would be asked
+        return can.head(kind), pick(can.model.encode(replace(batch, read=None)).last, tensor(can, read))
+    return can.head(kind), can.model.token_states(batch).last
+
+
+def layers_at_blanks(
+    can: Abilities, tokens: Array, length: Array, read: Array, language: Array | None = None
+) -> tuple[HeadModule, dict[int, Encoded]]:
+    """The same for each layer, as if the network ended there."""
+    kind, batch = _with_blanks(can, tokens, length, read, language)
+    where = tensor(can, read)
+    if batch.query is not None:
+        return can.head(kind), can.model.token_layers(batch)
+    layers = can.model.token_layers(replace(batch, read=None))
+    return can.head(kind), {number: replace(one, last=pick(one.last, where)) for number, one in layers.items()}
+
+
+def _with_blanks(can: Abilities, tokens: Array, length: Array, read: Array, language: Array | None) -> tuple[BatchKind, Batch]:
     row, where = tensor(can, tokens), tensor(can, read)
     size = tensor(can, length) if (length < tokens.shape[1]).any() else None
-    batch = Batch(tokens=row, length=size, segment=_segments(can, length, language))
-    if kind := can.masked():
-        if kind.noise.target.streams:  # MPNet: no query stream, the masks stand in the text
-            states = can.model.encode(batch).last
-            return can.head(kind), states.gather(1, where[:, :, None].expand(-1, -1, states.shape[2]))
-        return can.head(kind), can.model.token_states(replace(batch, read=where)).last
+    batch = Batch(tokens=row, length=size, segment=_segments(can, length, language), read=where)
+    if kind := can.masked():  # also MPNet's, without its query stream: the masks stand in the text
+        return kind, batch
     kind = can.permuted()
     assert kind is not None, "only called for families that fill"
     # Blanks come last in the order: the text does not look at them, nor they at each other (XLNet).
     rank = (row == can.mask).long()
-    query = torch.full_like(where, can.mask)
-    batch = replace(batch, order=Order.RANKED, rank=rank, read=where, query=query)
-    return can.head(kind), can.model.encode(batch).last
+    return kind, replace(batch, order=Order.RANKED, rank=rank, query=torch.full_like(where, can.mask))
 
 
 def _segments(can: Abilities, length: Array, language: Array | None) -> Tensor | None:

@@ -139,7 +139,8 @@ class TaskModel(Trainable):
         """The body's states of all tokens."""
 
         def encode(rows: Batch) -> Encoded:
-            with torch.no_grad() if self.frozen else nullcontext():
+            # What is frozen has no gradient of its own; only vectors that somebody put in ask for theirs.
+            with torch.no_grad() if self.frozen and batch.extra is None else nullcontext():
                 return self.top.encode(self.body, rows, keep_layers=keep_layers, head_mask=head_mask)
 
         return encode(batch) if self.remembered is None or head_mask is not None else self.remembered.encode(batch, encode)

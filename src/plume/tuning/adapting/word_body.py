@@ -94,9 +94,10 @@ class WordBody(nn.Module):
             raise PlumeError(f"{self.recipe.name} is a table of word vectors: it has no attention.")
         known = batch.tokens.clamp(max=self.vocabulary - 1)
         last = self.table(self.row[known])
-        if batch.unseen is not None:
-            unseen = batch.tokens >= self.vocabulary
-            last[unseen] = batch.unseen[batch.tokens[unseen] - self.vocabulary].to(last.dtype)
+        given = batch.unseen if batch.extra is None else batch.extra
+        if given is not None:
+            behind = batch.tokens - self.vocabulary
+            last = torch.where((behind >= 0)[..., None], given[behind.clamp(min=0)].to(last.dtype), last)
         return Encoded(last=last, layers=(last,) if keep_layers else ())
 
     def body_flops(self, batch: Batch) -> int:

@@ -1,0 +1,1 @@
+"""What the views show, computed: numpy records of a model's inside."""
