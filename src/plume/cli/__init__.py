@@ -34,6 +34,7 @@ COMMANDS = (
     "map",
     "index",
     "search",
+    "serve",
     "import",
     "export",
 )
