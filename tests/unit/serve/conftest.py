@@ -17,7 +17,7 @@ import uvicorn
 
 import plume
 from plume.model.use.language_model import LanguageModel
-from plume.serve.engine.engine import Engine
+from plume.serve.engine.engine import ServingEngine
 from plume.serve.http.app import make_app
 from plume.serve.models.served import find_served
 from plume.serve.settings import ServeSettings
@@ -29,7 +29,7 @@ class Running:
 
     url: str
     client: httpx.Client
-    engine: Engine
+    engine: ServingEngine
     loop: asyncio.AbstractEventLoop
 
 

@@ -1,4 +1,4 @@
-"""Engine: takes a request to its model's queue and brings the answer back."""
+"""The engine: takes a request to its model's queue and brings the answer back."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Answer = TypeVar("Answer")
 _SHORT = 4_000  # characters that are tokenised in less time than handing them to a thread takes
 
 
-class Engine:
+class ServingEngine:
     """Belongs to one event loop."""
 
     def __init__(self, served: Mapping[str, Served], settings: ServeSettings, meters: Meters | None = None) -> None:
@@ -70,7 +70,7 @@ class Engine:
             raise
 
     async def stream(self, operation: Operation[Asked, Any, Answer], model: str, asked: Asked) -> AsyncIterator[Any]:
-        """The pieces that the operation tells (`Place.tell`), as they come, and at last the answer. Closing it frees the place."""
+        """The pieces that the operation tells (`BatchPlace.tell`), as they come, and at last the answer. Closing it frees the place."""
         lane, job = await self._queued(operation, model, asked, streams=True)
         assert job.pieces is not None
         try:

@@ -16,7 +16,7 @@ from starlette.responses import Response
 
 from plume._version import __version__
 from plume.core.errors import PlumeError
-from plume.serve.engine.engine import Engine
+from plume.serve.engine.engine import ServingEngine
 from plume.serve.errors import BadRequest, NoEndpoint, ServeError, WrongMethod
 from plume.serve.http.answers import ErrorAnswer, error_answer, unreadable
 from plume.serve.http.endpoints import routers
@@ -37,7 +37,7 @@ _ERRORS: dict[int | str, dict[str, Any]] = {
 
 def make_app(served: Mapping[str, Served], settings: ServeSettings, *, failed: Callable[[PlumeError], None] = lambda _: None) -> FastAPI:
     """An ASGI application. `failed` is called if a model cannot be loaded at the start."""
-    engine = Engine(served, settings)
+    engine = ServingEngine(served, settings)
     keys = None if settings.keys is None else Keys.read(settings.keys, processes=settings.workers)
 
     @asynccontextmanager
@@ -60,7 +60,7 @@ def make_app(served: Mapping[str, Served], settings: ServeSettings, *, failed: C
     return app
 
 
-async def _start(engine: Engine, failed: Callable[[PlumeError], None]) -> None:
+async def _start(engine: ServingEngine, failed: Callable[[PlumeError], None]) -> None:
     try:
         await engine.start()
     except PlumeError as error:

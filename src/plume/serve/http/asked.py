@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 
-from plume.serve.engine.engine import Engine
+from plume.serve.engine.engine import ServingEngine
 from plume.serve.errors import TooLarge
 from plume.serve.http.answers import unreadable
 from plume.serve.settings import ServeSettings
@@ -30,9 +30,9 @@ class Note:
     more: dict[str, Any] = field(default_factory=dict)
 
 
-def engine_of(request: Request) -> Engine:
+def engine_of(request: Request) -> ServingEngine:
     """The one engine of the application."""
-    engine: Engine = request.app.state.engine
+    engine: ServingEngine = request.app.state.engine
     return engine
 
 

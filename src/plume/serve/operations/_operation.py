@@ -23,7 +23,7 @@ class Prepared:
     group: Hashable = None  # only requests of one group share a batch
 
 
-class Place(Protocol[_Waits, _Given]):
+class BatchPlace(Protocol[_Waits, _Given]):
     """One request in a running batch."""
 
     @property
@@ -63,7 +63,7 @@ class Operation(Generic[Asked, Ready, Answer]):
         """One answer for each, from one call of the model. If it fails, each is run again alone."""
         raise NotImplementedError
 
-    def work(self, opened: Opened, places: Sequence[Place[Ready, Answer]]) -> None:
+    def work(self, opened: Opened, places: Sequence[BatchPlace[Ready, Answer]]) -> None:
         """The same for operations that stream or end requests one by one: they override this instead of `run`."""
         answers = self.run(opened, [place.prepared for place in places])
         for place, answer in zip(places, answers, strict=True):

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
-from plume.serve.engine.engine import Engine
+from plume.serve.engine.engine import ServingEngine
 from plume.serve.http.answers import as_json
 from plume.serve.http.asked import engine_of
 
@@ -48,7 +48,7 @@ async def model(model: str, request: Request) -> Response:
     return as_json(_model(engine_of(request), model))
 
 
-def _model(engine: Engine, name: str) -> dict[str, Any]:
+def _model(engine: ServingEngine, name: str) -> dict[str, Any]:
     served = engine.shelf.about(name)
     return {
         "id": name, "object": "model", "created": served.created, "owned_by": "plume", "kind": served.kind.value,
