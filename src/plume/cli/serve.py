@@ -32,9 +32,9 @@ def run(
     log_texts: Annotated[bool, typer.Option("--log-texts", help="Write the texts of requests into the log.")] = False,
 ) -> None:
     """Serve models and indexes over HTTP: embeddings as OpenAI has them, predictions, search …"""
-    from plume.core.errors import PlumeError
     from plume.serve.models.served import find_served
     from plume.serve.settings import ServeSettings, in_bytes
+    from plume.serve.starting import serve
 
     settings = ServeSettings(
         host=host, port=port, runtime=runtime, threads=threads, device=device, workers=workers,
@@ -42,10 +42,4 @@ def run(
         body_bytes=in_bytes(max_body, "--max-body"), text_characters=max_characters, batch_texts=max_texts, timeout=timeout,
         keys=api_key_file, cors=tuple(cors or ()), log_texts=log_texts,
     )  # fmt: skip
-    try:
-        from plume.serve.running import serve
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith("plume"):
-            raise
-        raise PlumeError(f"{error.name} is not installed: pip install 'plume-lm[serve]'.") from None
     serve(find_served(directories), settings)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
+from functools import cached_property
 from typing import Any, TypeVar
 
 from plume.serve.engine.job import END, Job
 from plume.serve.engine.lane import Lane
+from plume.serve.engine.mailbox import Mailbox
 from plume.serve.errors import NotReady
 from plume.serve.meters import Meters
 from plume.serve.models.opened import Opened
@@ -31,6 +33,10 @@ class ServingEngine:
         self.abilities: dict[str, list[str]] = {}  # of each model: the operations that it can do, once it was loaded
         self.ready = False
         self._lanes: dict[tuple[str, str], Lane] = {}
+
+    @cached_property
+    def _mailbox(self) -> Mailbox:
+        return Mailbox(asyncio.get_running_loop())
 
     # Beginning and end
 
@@ -94,7 +100,7 @@ class ServingEngine:
         lane = self._lanes.get((model, operation.name))
         if lane is None:
             lane = self._lanes[model, operation.name] = Lane(opened, operation, self.settings, self.meters)
-        job = Job(prepared, asyncio.get_running_loop(), streams=streams)
+        job = Job(prepared, self._mailbox, streams=streams)
         lane.put(job)
         return lane, job
 

@@ -6,6 +6,7 @@ import asyncio
 import time
 from typing import Any
 
+from plume.serve.engine.mailbox import Mailbox
 from plume.serve.operations._operation import Prepared
 
 END = object()  # behind the last piece of a stream
@@ -14,11 +15,11 @@ END = object()  # behind the last piece of a stream
 class Job:
     """Made on the event loop; `tell`, `answer` and `fail` are for the thread."""
 
-    __slots__ = ("_done", "begun", "future", "gone", "loop", "pieces", "prepared")
+    __slots__ = ("_done", "begun", "future", "gone", "mailbox", "pieces", "prepared")
 
-    def __init__(self, prepared: Prepared, loop: asyncio.AbstractEventLoop, *, streams: bool = False) -> None:
-        self.prepared, self.loop = prepared, loop
-        self.future: asyncio.Future[Any] = loop.create_future()
+    def __init__(self, prepared: Prepared, mailbox: Mailbox, *, streams: bool = False) -> None:
+        self.prepared, self.mailbox = prepared, mailbox
+        self.future: asyncio.Future[Any] = mailbox.loop.create_future()
         self.pieces: asyncio.Queue[Any] | None = asyncio.Queue() if streams else None
         self.begun = time.perf_counter()
         self.gone = False  # nobody waits for it any more
@@ -32,25 +33,19 @@ class Job:
     def tell(self, piece: object) -> None:
         """A piece of the answer, as it is made; nothing if nobody reads pieces."""
         if self.pieces is not None and not self.gone:
-            self._on_loop(self.pieces.put_nowait, piece)
+            self.mailbox.post(self.pieces.put_nowait, piece)
 
     def answer(self, answer: Any) -> None:
         """The whole answer."""
         if not self._done:
             self._done = True
-            self._on_loop(self._settle, answer, None)
+            self.mailbox.post(self._settle, answer, None)
 
     def fail(self, error: BaseException) -> None:
         """It cannot be answered."""
         if not self._done:
             self._done = True
-            self._on_loop(self._settle, None, error)
-
-    def _on_loop(self, call: Any, *given: Any) -> None:
-        try:
-            self.loop.call_soon_threadsafe(call, *given)
-        except RuntimeError:  # the loop has ended, and with it whoever waited
-            self.gone = True
+            self.mailbox.post(self._settle, None, error)
 
     def _settle(self, answer: Any, error: BaseException | None) -> None:
         if not self.future.done():

@@ -43,6 +43,8 @@ def make_app(served: Mapping[str, Served], settings: ServeSettings, *, failed: C
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         starting = asyncio.create_task(_start(engine, failed))
+        if settings.workers > 1:  # others of the same port answer meanwhile
+            await starting
         yield
         starting.cancel()
         await engine.close()

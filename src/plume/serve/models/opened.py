@@ -10,11 +10,10 @@ from plume.core.errors import PlumeError
 from plume.model.use.language_model import LanguageModel
 from plume.search.index import Index
 from plume.serve.errors import BadRequest
-from plume.serve.models.importing import as_model_directory
+from plume.serve.models.runtimes import with_runtime
 from plume.serve.models.served import Served, ServedKind
 from plume.serve.settings import ServeSettings
 from plume.static.model import WordModel
-from plume.tuning.declared import is_tuned
 from plume.tuning.loaded import load
 from plume.tuning.tuned import TunedModel
 
@@ -94,11 +93,8 @@ def open_served(served: Served, settings: ServeSettings) -> Opened:
     """Load it; takes seconds."""
     if served.kind is ServedKind.INDEX:
         return Opened(served=served, content=Index.open(served.folder), bytes=0)
-    folder = as_model_directory(served.folder) if served.kind is ServedKind.HUGGING_FACE else served.folder
-    content = load(folder, device=settings.device)
-    if isinstance(content, LanguageModel) and settings.runtime != "torch" and not is_tuned(folder):
-        from plume.serve.models.runtimes import with_runtime
-
+    content = load(served.folder, device=settings.device)
+    if isinstance(content, LanguageModel) and settings.runtime != "torch":
         content, runtime = with_runtime(content, settings.runtime)
         return Opened(served=served, content=content, bytes=served.bytes * 2, runtime=runtime)
     return Opened(served=served, content=content, bytes=served.bytes)

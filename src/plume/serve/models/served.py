@@ -10,6 +10,7 @@ from pathlib import Path
 
 from plume.core.errors import PlumeError
 from plume.search.settings import FILE as INDEX
+from plume.serve.models.importing import as_model_directory
 from plume.static.model import RECIPE, is_word_model
 from plume.tuning.declared import is_tuned
 
@@ -23,7 +24,6 @@ class ServedKind(enum.Enum):
     TUNED = "fine-tuned model"
     WORDS = "word vectors"
     INDEX = "index"
-    HUGGING_FACE = "Hugging Face directory"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +46,7 @@ class Served:
 
 
 def find_served(given: Sequence[str]) -> dict[str, Served]:
-    """By name, from what stands on the command line: DIR, or name=DIR."""
+    """By name, from what stands on the command line: DIR, or name=DIR. A Hugging Face directory is imported, once."""
     found: dict[str, Served] = {}
     for one in given:
         served = _served(one)
@@ -70,7 +70,13 @@ def _served(given: str) -> Served:
     name = said or folder.name
     if not _NAME.fullmatch(name):
         raise PlumeError(f"'{name}' cannot be a name here: letters, digits, . _ and - can. Give it one: name={path}.")
+    if not _is_ours(folder) and any((folder / file).exists() for file in ("config.json", "modules.json")):
+        folder = as_model_directory(folder)
     return Served(name=name, folder=folder, kind=_kind(folder))
+
+
+def _is_ours(folder: Path) -> bool:
+    return (folder / INDEX).exists() or (folder / RECIPE).exists()
 
 
 def _kind(folder: Path) -> ServedKind:
@@ -82,6 +88,4 @@ def _kind(folder: Path) -> ServedKind:
         return ServedKind.WORDS
     if (folder / RECIPE).exists():
         return ServedKind.LANGUAGE
-    if (folder / "config.json").exists() or (folder / "modules.json").exists():
-        return ServedKind.HUGGING_FACE
     raise PlumeError(f"{folder} holds neither a model of plume's, nor an index, nor a Hugging Face directory.")
