@@ -9,6 +9,7 @@ import typer
 
 from plume.cli._options import Device
 
+_OLD = "bert-as-service"
 
 def run(
     directories: Annotated[
@@ -30,16 +31,41 @@ def run(
     api_key_file: Annotated[Path | None, typer.Option(help="File of API keys: key, name and rate (10/s) a line.")] = None,
     cors: Annotated[list[str] | None, typer.Option(help="Origin of web pages that may ask, or * for all.  [default: none]")] = None,
     log_texts: Annotated[bool, typer.Option("--log-texts", help="Write the texts of requests into the log.")] = False,
+    bert_as_service: Annotated[
+        bool, typer.Option("--bert-as-service", help="Answer bert-as-service's clients too, with the first model.", rich_help_panel=_OLD)
+    ] = False,
+    port_in: Annotated[int, typer.Option(help="Port of requests.", rich_help_panel=_OLD)] = 5555,
+    port_out: Annotated[int, typer.Option(help="Port of answers.", rich_help_panel=_OLD)] = 5556,
+    max_seq_len: Annotated[str, typer.Option(help="Tokens of a text; NONE: as many as the longest has.", rich_help_panel=_OLD)] = "25",
+    pooling_layer: Annotated[str, typer.Option(help="Layer, or several side by side: -4,-3.", rich_help_panel=_OLD)] = "-2",
+    pooling_strategy: Annotated[
+        str, typer.Option(help="NONE, REDUCE_MEAN, REDUCE_MAX, REDUCE_MEAN_MAX, CLS_TOKEN or SEP_TOKEN.", rich_help_panel=_OLD)
+    ] = "REDUCE_MEAN",
+    mask_cls_sep: Annotated[bool, typer.Option("--mask-cls-sep", help="Do not pool special tokens.", rich_help_panel=_OLD)] = False,
+    fixed_embed_length: Annotated[
+        bool, typer.Option("--fixed-embed-length", help="NONE: as many vectors as the model has positions.", rich_help_panel=_OLD)
+    ] = False,
+    show_tokens_to_client: Annotated[
+        bool, typer.Option("--show-tokens-to-client", help="Send tokens with the vectors.", rich_help_panel=_OLD)
+    ] = False,
+    max_batch_size: Annotated[int, typer.Option(help="Texts of one request computed at once.", rich_help_panel=_OLD)] = 256,
+    priority_batch_size: Annotated[int, typer.Option(help="Requests of so many texts go first.", rich_help_panel=_OLD)] = 16,
 ) -> None:
     """Serve models and indexes over HTTP: embeddings as OpenAI has them, predictions, search …"""
+    from plume.serve.bert_settings import BertServiceSettings, layers_of, length_of, strategy_of
     from plume.serve.models.served import find_served
     from plume.serve.settings import ServeSettings, in_bytes
     from plume.serve.starting import serve
 
+    bert = BertServiceSettings(
+        port_in=port_in, port_out=port_out, max_seq_len=length_of(max_seq_len), pooling_layer=layers_of(pooling_layer),
+        pooling_strategy=strategy_of(pooling_strategy), mask_cls_sep=mask_cls_sep, fixed_embed_length=fixed_embed_length,
+        show_tokens_to_client=show_tokens_to_client, max_batch_size=max_batch_size, priority_batch_size=priority_batch_size,
+    )  # fmt: skip
     settings = ServeSettings(
         host=host, port=port, runtime=runtime, threads=threads, device=device, workers=workers,
         memory=None if memory is None else in_bytes(memory, "--memory"), batch_tokens=max_tokens, queue_tokens=queue_tokens,
         body_bytes=in_bytes(max_body, "--max-body"), text_characters=max_characters, batch_texts=max_texts, timeout=timeout,
-        keys=api_key_file, cors=tuple(cors or ()), log_texts=log_texts,
+        keys=api_key_file, cors=tuple(cors or ()), log_texts=log_texts, bert=bert if bert_as_service else None,
     )  # fmt: skip
     serve(find_served(directories), settings)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from plume.core.errors import PlumeError
 from plume.core.machine import cores
+from plume.serve.bert_settings import BertServiceSettings
 
 MEGABYTE = 1 << 20
 
@@ -34,13 +35,21 @@ class ServeSettings:
     keys: Path | None = None  # file of API keys
     cors: tuple[str, ...] = ()  # origins of pages that may ask
     log_texts: bool = False
+    bert: BertServiceSettings | None = None  # bert-as-service on ports of its own
 
     def __post_init__(self) -> None:
         for name in ("workers", "batch_tokens", "queue_tokens", "body_bytes", "text_characters", "batch_texts", "timeout"):
             if getattr(self, name) <= 0:
                 raise PlumeError(f"--{name.replace('_', '-')} must be more than 0, not {getattr(self, name)}.")
+        self._check_bert()
         if not 0 <= self.port < 65536:
             raise PlumeError(f"There is no port {self.port}: choose one from 1 to 65535, or 0 for any that is free.")
+
+    def _check_bert(self) -> None:
+        if self.bert is not None and self.workers > 1:
+            raise PlumeError("bert-as-service has two ports of its own, so it runs in one process: leave out --workers; --threads sets its cores.")
+        if self.bert is not None and self.keys is not None:
+            raise PlumeError("The clients of bert-as-service cannot send an API key: leave out --api-key-file, or serve them apart.")
 
     @property
     def computing(self) -> int:

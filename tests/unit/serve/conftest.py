@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 import pytest
 import uvicorn
+from fastapi import FastAPI
 
 import plume
 from plume.model.use.language_model import LanguageModel
@@ -30,6 +31,7 @@ class Running:
     url: str
     client: httpx.Client
     engine: ServingEngine
+    app: FastAPI
     loop: asyncio.AbstractEventLoop
 
 
@@ -52,7 +54,7 @@ def running(*directories: str | Path, **settings: Any) -> Iterator[Running]:
     try:
         with httpx.Client(base_url=url, timeout=30) as client:
             _until_ready(client, thread)
-            yield Running(url=url, client=client, engine=app.state.engine, loop=loops[0])
+            yield Running(url=url, client=client, engine=app.state.engine, app=app, loop=loops[0])
     finally:
         server.should_exit = True
         thread.join()

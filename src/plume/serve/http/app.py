@@ -23,6 +23,8 @@ from plume.serve.http.endpoints import routers
 from plume.serve.http.gate import Gate
 from plume.serve.http.keys import Keys
 from plume.serve.models.served import Served
+from plume.serve.old_wire.service import BertService
+from plume.serve.old_wire.starting import OldWireStart
 from plume.serve.settings import ServeSettings
 
 _ERRORS: dict[int | str, dict[str, Any]] = {
@@ -38,19 +40,21 @@ _ERRORS: dict[int | str, dict[str, Any]] = {
 def make_app(served: Mapping[str, Served], settings: ServeSettings, *, failed: Callable[[PlumeError], None] = lambda _: None) -> FastAPI:
     """An ASGI application. `failed` is called if a model cannot be loaded at the start."""
     engine = ServingEngine(served, settings)
+    old_wire = OldWireStart(BertService(engine))
     keys = None if settings.keys is None else Keys.read(settings.keys, processes=settings.workers)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        starting = asyncio.create_task(_start(engine, failed))
+        starting = asyncio.create_task(_start(engine, old_wire, failed))
         if settings.workers > 1:  # others of the same port answer meanwhile
             await starting
         yield
         starting.cancel()
+        await old_wire.close()
         await engine.close()
 
     app = FastAPI(title="plume", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None, responses=_ERRORS)
-    app.state.engine = engine
+    app.state.engine, app.state.old_wire = engine, old_wire
     for router in routers():
         app.include_router(router)
     app.add_exception_handler(PlumeError, _plume_error)
@@ -62,9 +66,10 @@ def make_app(served: Mapping[str, Served], settings: ServeSettings, *, failed: C
     return app
 
 
-async def _start(engine: ServingEngine, failed: Callable[[PlumeError], None]) -> None:
+async def _start(engine: ServingEngine, old_wire: OldWireStart, failed: Callable[[PlumeError], None]) -> None:
     try:
         await engine.start()
+        await old_wire.open()
     except PlumeError as error:
         failed(error)
 

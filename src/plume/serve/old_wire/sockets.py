@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
 
 import zmq
@@ -26,7 +27,10 @@ class OldWireSockets:
         self._requests.setsockopt(zmq.MAXMSGSIZE, message_bytes)
         self._answers.setsockopt(zmq.SNDHWM, _ANSWERS)
         self._answers.setsockopt(zmq.XPUB_NODROP, 1)  # says so when a client's answers pile up
-        self._listeners: set[bytes] = set()
+        self._answers.setsockopt(zmq.XPUB_VERBOSER, 1)  # tells of every subscriber, not only of the first and last to a topic
+        self._listeners: Counter[bytes] = Counter()  # now
+        self._came: Counter[bytes] = Counter()  # so far, to the topics of those
+        self._asked: Counter[bytes] = Counter()  # how many clients of an identity have asked
         self._listening = asyncio.Condition()
         try:
             self.port_in, self.port_out = _bind(self._requests, host, port_in), _bind(self._answers, host, port_out)
@@ -51,21 +55,36 @@ class OldWireSockets:
         """Keep who listens, for ever."""
         while True:
             told: bytes = await self._answers.recv()
+            topic = told[1:]
             async with self._listening:
-                (self._listeners.add if told[:1] == bytes((_SUBSCRIBED,)) else self._listeners.discard)(told[1:])
+                if told[0] == _SUBSCRIBED:
+                    self._listeners[topic] += 1
+                    self._came[topic] += 1
+                else:
+                    self._listeners[topic] -= 1
+                if self._listeners[topic] <= 0:
+                    for kept in (self._listeners, self._came, self._asked):
+                        kept.pop(topic, None)
                 self._listening.notify_all()
 
     def listens(self, identity: bytes) -> bool:
         """Is somebody there who would hear it? Subscriptions are to whatever begins with their topic."""
         return identity in self._listeners or any(identity.startswith(one) for one in self._listeners)
 
-    async def listener(self, identity: bytes, *, seconds: float) -> bool:
-        """Wait until somebody listens; False if nobody came."""
+    async def listener(self, identity: bytes, *, first: bool, seconds: float) -> bool:
+        """Wait until a client listens for its answer; False if it does not.
+
+        A first request may overtake its client's subscription, and what is published meanwhile is lost to it. Clients that share an identity
+        cannot be told apart, but each has one first request and one subscription.
+        """
+        self._asked[identity] += first
+        clients = self._asked[identity]
         try:
             async with asyncio.timeout(seconds), self._listening:
-                await self._listening.wait_for(lambda: self.listens(identity))
+                await self._listening.wait_for(lambda: self._came[identity] >= clients if clients > 1 else self.listens(identity))
         except TimeoutError:
-            return False
+            self._asked.pop(identity, None)
+            return self.listens(identity)
         return True
 
     def close(self) -> None:
