@@ -11,6 +11,7 @@ from plume.cli._options import Device
 
 _OLD = "bert-as-service"
 
+
 def run(
     directories: Annotated[
         list[str], typer.Argument(metavar="DIR…", help="Model directories, indexes and Hugging Face directories; name=DIR to name one.")

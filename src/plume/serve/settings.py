@@ -47,7 +47,9 @@ class ServeSettings:
 
     def _check_bert(self) -> None:
         if self.bert is not None and self.workers > 1:
-            raise PlumeError("bert-as-service has two ports of its own, so it runs in one process: leave out --workers; --threads sets its cores.")
+            raise PlumeError(
+                "bert-as-service has two ports of its own, so it runs in one process: leave out --workers; --threads sets its cores."
+            )
         if self.bert is not None and self.keys is not None:
             raise PlumeError("The clients of bert-as-service cannot send an API key: leave out --api-key-file, or serve them apart.")
 

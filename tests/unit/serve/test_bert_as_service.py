@@ -19,7 +19,11 @@ from plume.serve.bert_settings import BertServiceSettings, BertStrategy, strateg
 from plume.serve.settings import ServeSettings
 
 pytestmark = pytest.mark.filterwarnings("ignore:some of your sentences", "ignore:server does not put", "ignore:.*show_tokens")
-TEXTS = ["The cat finds a wooden box.", "小猫喜欢苹果。", "my sister paints the lighthouse by candlelight without a word near the river at home"]
+TEXTS = [
+    "The cat finds a wooden box.",
+    "小猫喜欢苹果。",
+    "my sister paints the lighthouse by candlelight without a word near the river at home",
+]
 
 
 def sockets_of(running: Any) -> Any:

@@ -11,8 +11,9 @@ from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 
 from plume.serve.engine.engine import ServingEngine
-from plume.serve.errors import TooLarge
+from plume.serve.errors import NotReady, TooLarge, Unreadable
 from plume.serve.http.answers import unreadable
+from plume.serve.operations._operation import Operation
 from plume.serve.settings import ServeSettings
 
 Body = TypeVar("Body", bound=BaseModel)
@@ -51,6 +52,18 @@ async def read_body(request: Request, kind: type[Body]) -> Body:
         return await asyncio.to_thread(kind.model_validate_json, body)
     except ValidationError as error:
         raise unreadable(error.errors(include_url=False, include_input=False)) from None
+
+
+def model_for(engine: ServingEngine, said: str | None, operation: Operation[Any, Any, Any]) -> str:
+    """The model that was named; or the only one that can do it, for clients that name none."""
+    if said is not None:
+        return said
+    if not engine.ready:
+        raise NotReady("Models are being loaded.", retry_after=1)
+    able = [name for name in engine.shelf.served if operation.name in engine.abilities.get(name, ())]
+    if len(able) != 1:
+        raise Unreadable(f"model: say which: {', '.join(able)}." if able else "model: none that is served can do that.", param="model")
+    return able[0]
 
 
 def check_texts(settings: ServeSettings, texts: Sequence[Any], param: str = "input") -> None:

@@ -80,6 +80,10 @@ class Opened:
             return False
         return True
 
+    def can(self, verb: str) -> bool:
+        """Was it trained to do that: fill, generate, score?"""
+        return self.has(lambda one: one.language_model) and verb in self.language_model.abilities.verbs()
+
     def close(self) -> None:
         """Let go of files."""
         if isinstance(self.content, Index):
@@ -98,6 +102,13 @@ def open_served(served: Served, settings: ServeSettings) -> Opened:
         content, runtime = with_runtime(content, settings.runtime)
         return Opened(served=served, content=content, bytes=served.bytes * 2, runtime=runtime)
     return Opened(served=served, content=content, bytes=served.bytes)
+
+
+def checked_verb(opened: Opened, verb: str) -> None:
+    """Refuse what a language model was not trained to do."""
+    can = opened.language_model.abilities
+    if verb not in can.verbs():
+        raise BadRequest(f"'{opened.name}' ({can.name}) cannot {verb}. {can.words()}", param="model")
 
 
 def checked_language(opened: Opened, language: str | None) -> None:

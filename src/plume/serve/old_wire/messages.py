@@ -69,4 +69,9 @@ def json_answer(request: OldRequest, content: dict[str, Any]) -> list[bytes]:
 def refusal(request: OldRequest, why: str) -> list[bytes]:
     """The wire has no errors, and its client waits for ever if nothing comes. But it hands `dtype` to numpy, which raises and shows what it
     could not read: so the reason stands there."""
-    return [request.identity, orjson.dumps({"dtype": f"plume refused this request: {why}", "shape": [0], "tokens": ""}), b"", request.number]
+    return [
+        request.identity,
+        orjson.dumps({"dtype": f"plume refused this request: {why}", "shape": [0], "tokens": ""}),
+        b"",
+        request.number,
+    ]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import ClassVar, Generic, Protocol, TypeVar
 
 from plume.serve.models.opened import Opened
@@ -71,6 +72,16 @@ class Operation(Generic[Asked, Ready, Answer]):
 
     def warm_up(self, opened: Opened) -> None:
         """Whatever makes the first request slow, before there is one."""
+
+
+def parted(answers: Sequence[Answer], sizes: Iterable[int]) -> list[list[Answer]]:
+    """The answers of a batch, to each request its own.
+
+    >>> parted("abcde", [2, 0, 3])
+    [['a', 'b'], [], ['c', 'd', 'e']]
+    """
+    remaining = iter(answers)
+    return [list(islice(remaining, size)) for size in sizes]
 
 
 def about_tokens(text: str) -> int:

@@ -15,7 +15,7 @@ from plume.serve.bert_settings import BertServiceSettings, BertStrategy
 from plume.serve.errors import BadRequest, TooLarge
 from plume.serve.models.opened import Opened
 from plume.serve.operations._bert_rows import Given, as_text, read_given
-from plume.serve.operations._operation import Operation, Prepared
+from plume.serve.operations._operation import Operation, Prepared, parted
 from plume.serve.operations._states import token_states, word_states
 from plume.static.model import WordModel
 
@@ -92,16 +92,16 @@ class Encode(Operation[EncodeAsked, EncodeReady, Encoded]):
         else:
             states = [np.concatenate(own, axis=1) for own in token_states(model, joined, layers)]
             vectors = [_pooled(one, _inside(model, row.tokens, how), how) for one, row in zip(states, joined.framed, strict=True)]
-        found, first = [], 0
-        for one in prepared:
-            rows = slice(first, first + one.count)
-            tokens = [[joined.spelled(number) for number in row.tokens] for row in joined.framed[rows]] if how.show_tokens_to_client else []
-            found.append(Encoded(vectors=_stacked(vectors[rows], how, model), tokens=tokens))
-            first += one.count
-        return found
+        sizes = [one.count for one in prepared]
+        shown = [[joined.spelled(number) for number in row.tokens] if how.show_tokens_to_client else [] for row in joined.framed]
+        return [
+            Encoded(vectors=_stacked(own, how, model), tokens=tokens if how.show_tokens_to_client else [])
+            for own, tokens in zip(parted(vectors, sizes), parted(shown, sizes), strict=True)
+        ]
 
     def _words(self, model: WordModel, one: EncodeReady) -> Encoded:
-        read = [word_states(model, text) for text in one.read if isinstance(text, str)]
+        assert isinstance(one.read, list), "word vectors read no batches"
+        read = [word_states(model, text) for text in one.read]
         longest = one.how.max_seq_len
         vectors = [_pooled(states[:longest], np.ones(len(states[:longest]), np.bool_), one.how) for _, states in read]
         return Encoded(vectors=_stacked(vectors, one.how, None), tokens=[words[:longest] for words, _ in read])
