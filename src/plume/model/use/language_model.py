@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
@@ -86,7 +87,7 @@ class LanguageModel:
         with torch.inference_mode():
             return [layer.shape[-1] for layer in self.model.encode(Batch(tokens=tokens), keep_layers=True).layers]
 
-    @property
+    @cached_property
     def abilities(self) -> Abilities:
         """What it was trained to do, and with which head."""
         return Abilities(self.model, self.tokenizer)

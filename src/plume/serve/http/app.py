@@ -19,7 +19,7 @@ from plume.core.errors import PlumeError
 from plume.serve.engine.engine import ServingEngine
 from plume.serve.errors import BadRequest, NoEndpoint, ServeError, WrongMethod
 from plume.serve.http.answers import ErrorAnswer, error_answer, unreadable
-from plume.serve.http.endpoints import routers
+from plume.serve.http.endpoints import quick, routers
 from plume.serve.http.gate import Gate
 from plume.serve.http.keys import Keys
 from plume.serve.models.served import Served
@@ -56,7 +56,7 @@ def make_app(served: Mapping[str, Served], settings: ServeSettings, *, failed: C
     app.add_exception_handler(PlumeError, _plume_error)
     app.add_exception_handler(RequestValidationError, _validation_error)
     app.add_exception_handler(HTTPException, _http_error)
-    app.add_middleware(Gate, settings=settings, keys=keys, meters=engine.meters)
+    app.add_middleware(Gate, settings=settings, keys=keys, meters=engine.meters, quick=quick())
     if settings.cors:
         app.add_middleware(CORSMiddleware, allow_origins=list(settings.cors), allow_methods=["GET", "POST"], allow_headers=["*"])
     return app
