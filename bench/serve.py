@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 CLIENTS = (1, 8, 32)
+INFINITY = "from infinity_emb.cli import cli; cli()"
 _WORDS = ("the council has agreed to open a second library near the old harbour next spring if the money can be found in time").split()  # noqa: SIM905
 
 
@@ -130,12 +131,22 @@ def peers(stack: ExitStack, weights: Path, given: argparse.Namespace) -> list[Pe
     plain = str(Path(__file__).with_name("_serve_plain.py"))
     found.append(start(stack, "FastAPI + sentence-transformers", lambda port: [*here, plain, str(weights), str(port)], "minilm"))
     if given.infinity:
-        options = ["--engine", "torch", "--device", "cpu", "--url-prefix", "/v1", "--served-model-name", "minilm", "--no-bettertransformer"]
+        options = ["--engine", "torch", "--device", "cpu", "--url-prefix", "/v1", "--served-model-name", "minilm"]
         found.append(
             start(
                 stack,
                 "infinity",
-                lambda port: [given.infinity, "-m", "infinity_emb.cli", "v2", "--model-id", str(weights), "--port", str(port), *options],
+                lambda port: [
+                    given.infinity,
+                    "-c",
+                    "from infinity_emb.cli import cli; cli()",
+                    "v2",
+                    "--model-id",
+                    str(weights),
+                    "--port",
+                    str(port),
+                    *options,
+                ],
                 "minilm",
                 PYTHONPATH="",
                 DO_NOT_TRACK="1",

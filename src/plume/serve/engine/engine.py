@@ -31,6 +31,7 @@ class ServingEngine:
         self.settings, self.meters = settings, meters or Meters()
         self.shelf = Shelf(served=served, settings=settings, before_use=self._warm_up, before_unloading=self._unload)
         self.abilities: dict[str, list[str]] = {}  # of each model: the operations that it can do, once it was loaded
+        self.runtimes: dict[str, str] = {}  # what computes each
         self.ready = False
         self._lanes: dict[tuple[str, str], Lane] = {}
 
@@ -55,6 +56,7 @@ class ServingEngine:
         for one in able:
             one.warm_up(opened)
         self.abilities[opened.name] = [one.name for one in able]
+        self.runtimes[opened.name] = opened.runtime
         self.meters.loaded.labels(opened.name).set(opened.bytes)
 
     async def _unload(self, opened: Opened) -> None:
