@@ -33,11 +33,12 @@ def supervise(run: Callable[[], None], count: int) -> None:
 
     for number in _ENDING:
         signal.signal(number, end)
-    refused = False
+    refused, started = False, 0
     while True:
         while len(running) < count and not ending:
             signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)  # one that comes now must find the process among those that run
             running[_fork(run)] = time.monotonic()
+            started += 1
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
         if not running:
             break
@@ -47,7 +48,7 @@ def supervise(run: Callable[[], None], count: int) -> None:
         if ending or begun is None:
             continue
         code = os.waitstatus_to_exitcode(status)
-        if code == _REFUSED:  # it has said why
+        if code == _REFUSED and started == count:  # none was ever replaced: it cannot be served at all, and has said why
             refused = ending = True
             _tell(running, signal.SIGTERM)
             continue
