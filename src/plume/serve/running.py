@@ -39,6 +39,7 @@ def _config(app: object, settings: ServeSettings) -> uvicorn.Config:
         access_log=False,
         server_header=False,
         date_header=False,
+        proxy_headers=False,
         timeout_keep_alive=75,
         timeout_graceful_shutdown=int(settings.timeout) + 5,
     )

@@ -6,11 +6,12 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from plume.core.errors import PlumeError
+from plume.core.errors import PlumeError, suggest
 from plume.core.machine import cores
 from plume.serve.bert_settings import BertServiceSettings
 
 MEGABYTE = 1 << 20
+RUNTIMES = ("torch", "onnx", "onnx-int8", "auto")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,10 +39,14 @@ class ServeSettings:
     bert: BertServiceSettings | None = None  # bert-as-service on ports of its own
 
     def __post_init__(self) -> None:
+        if self.threads is not None and self.threads < 1:
+            raise PlumeError(f"--threads must be more than 0, not {self.threads}.")
         for name in ("workers", "batch_tokens", "queue_tokens", "body_bytes", "text_characters", "batch_texts", "timeout"):
             if getattr(self, name) <= 0:
                 raise PlumeError(f"--{name.replace('_', '-')} must be more than 0, not {getattr(self, name)}.")
         self._check_bert()
+        if self.runtime not in RUNTIMES:
+            raise PlumeError(f"There is no runtime '{self.runtime}': {suggest(self.runtime, RUNTIMES)}.")
         if not 0 <= self.port < 65536:
             raise PlumeError(f"There is no port {self.port}: choose one from 1 to 65535, or 0 for any that is free.")
 

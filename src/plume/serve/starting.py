@@ -30,8 +30,8 @@ def serve(served: Mapping[str, Served], settings: ServeSettings) -> None:
             if (error.name or "plume").startswith("plume"):
                 raise
             raise PlumeError(f"{error.name} is not installed: pip install 'plume-lm[serve]'.") from None
-        for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn repeats them when all is answered: then it is the end, not a failure
-            signal.signal(number, lambda *_: None)
+        for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn repeats them when all is answered: that is the end, not a failure
+            signal.signal(number, lambda *_: sys.exit(0))
         address = _address(listening)
         print(f"plume: serving {', '.join(served)} at {address}; endpoints: {address}/docs", file=sys.stderr, flush=True)
         if settings.workers == 1:

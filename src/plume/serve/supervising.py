@@ -15,6 +15,7 @@ from plume.serve.http.logs import log_to_stderr
 from plume.serve.meters import forget_process
 
 LOG = logging.getLogger("plume.serve")
+_ENDING = (signal.SIGTERM, signal.SIGINT)
 _PAUSE = 1.0  # seconds before one is replaced that died as soon as it was started
 _REFUSED = 2  # the exit code of an error that starting again cannot mend
 
@@ -30,12 +31,15 @@ def supervise(run: Callable[[], None], count: int) -> None:
         ending = True
         _tell(running, signal.SIGTERM)
 
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in _ENDING:
         signal.signal(number, end)
-    refused = False
+    refused, started = False, 0
     while True:
         while len(running) < count and not ending:
+            signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)  # one that comes now must find the process among those that run
             running[_fork(run)] = time.monotonic()
+            started += 1
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
         if not running:
             break
         process, status = os.wait()
@@ -44,7 +48,7 @@ def supervise(run: Callable[[], None], count: int) -> None:
         if ending or begun is None:
             continue
         code = os.waitstatus_to_exitcode(status)
-        if code == _REFUSED:  # it has said why
+        if code == _REFUSED and started == count:  # none was ever replaced: it cannot be served at all, and has said why
             refused = ending = True
             _tell(running, signal.SIGTERM)
             continue
@@ -66,8 +70,9 @@ def _fork(run: Callable[[], None]) -> int:
         return process
     code = 0
     try:
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: None)
+        for number in _ENDING:  # until uvicorn listens to them, and again when it has answered all
+            signal.signal(number, lambda *_: os._exit(0))
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
         run()
     except PlumeError as error:
         print(f"plume: {error}", file=sys.stderr)

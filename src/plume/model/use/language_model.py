@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
@@ -61,6 +62,10 @@ class LanguageModel:
         model, tokenizer = load_model(Path(folder))
         return cls(model.to(device), tokenizer, SentenceVectors.read(Path(folder)), runtime=runtime)
 
+    def using(self, runtime: str) -> LanguageModel:
+        """The same model, embedding by another runtime: torch, onnx, onnx-int8."""
+        return LanguageModel(self.model, self.tokenizer, self.sentence, runtime=runtime)
+
     def save(self, folder: str | Path) -> None:
         """As a model directory."""
         save_model(Path(folder), self.model, self.tokenizer)
@@ -86,7 +91,7 @@ class LanguageModel:
         with torch.inference_mode():
             return [layer.shape[-1] for layer in self.model.encode(Batch(tokens=tokens), keep_layers=True).layers]
 
-    @property
+    @cached_property
     def abilities(self) -> Abilities:
         """What it was trained to do, and with which head."""
         return Abilities(self.model, self.tokenizer)

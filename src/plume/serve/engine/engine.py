@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Mapping
 from functools import cached_property
 from typing import Any, TypeVar
 
+from plume.core.errors import PlumeError
 from plume.serve.engine.job import END, Job
 from plume.serve.engine.lane import Lane
 from plume.serve.engine.mailbox import Mailbox
-from plume.serve.errors import NotReady
+from plume.serve.errors import Broken, NotReady
 from plume.serve.meters import Meters
 from plume.serve.models.opened import Opened
 from plume.serve.models.served import Served
@@ -21,6 +23,7 @@ from plume.serve.settings import ServeSettings
 
 Asked = TypeVar("Asked")
 Answer = TypeVar("Answer")
+LOG = logging.getLogger("plume.serve")
 _SHORT = 4_000  # characters that are tokenised in less time than handing them to a thread takes
 
 
@@ -31,6 +34,7 @@ class ServingEngine:
         self.settings, self.meters = settings, meters or Meters()
         self.shelf = Shelf(served=served, settings=settings, before_use=self._warm_up, before_unloading=self._unload)
         self.abilities: dict[str, list[str]] = {}  # of each model: the operations that it can do, once it was loaded
+        self.runtimes: dict[str, str] = {}  # what computes each
         self.ready = False
         self._lanes: dict[tuple[str, str], Lane] = {}
 
@@ -55,6 +59,7 @@ class ServingEngine:
         for one in able:
             one.warm_up(opened)
         self.abilities[opened.name] = [one.name for one in able]
+        self.runtimes[opened.name] = opened.runtime
         self.meters.loaded.labels(opened.name).set(opened.bytes)
 
     async def _unload(self, opened: Opened) -> None:
@@ -91,13 +96,16 @@ class ServingEngine:
     ) -> tuple[Lane, Job]:
         while True:
             opened = self.shelf.at_once(model) or await self._opened(model)
+            lane = self._lanes.get((model, operation.name))
+            if lane is not None:
+                lane.check_room()  # before anything is spent on it
             if operation.characters(asked) <= _SHORT:
                 prepared = operation.prepare(opened, asked)
             else:
                 prepared = await asyncio.to_thread(operation.prepare, opened, asked)
             if self.shelf.at_once(model) is opened:  # it was not unloaded meanwhile
                 break
-        lane = self._lanes.get((model, operation.name))
+        lane = self._lanes.get((model, operation.name))  # a new one, if the model was loaded anew
         if lane is None:
             lane = self._lanes[model, operation.name] = Lane(opened, operation, self.settings, self.meters)
         job = Job(prepared, self._mailbox, streams=streams)
@@ -108,4 +116,8 @@ class ServingEngine:
         self.shelf.about(model)
         if not self.ready:
             raise NotReady(f"'{model}' is being loaded: try again in a moment.", retry_after=1)
-        return await self.shelf.open(model)
+        try:
+            return await self.shelf.open(model)
+        except PlumeError as error:  # it names files, which are not the client's business
+            LOG.error("not loaded", exc_info=error, extra={"said": {"model": model}})
+            raise Broken(f"'{model}' cannot be loaded; the server's log says why.") from None

@@ -20,6 +20,7 @@ from plume.serve.settings import ServeSettings
 LOG = logging.getLogger("plume.serve")
 # Of tokens: a matrix product of so many rows runs at full speed on a core, so more of them are shared between the threads that are free.
 _ENOUGH = 256
+_NEWS = 0.2  # how much the last batch says about the speed of the next
 
 
 class Lane:
@@ -31,29 +32,32 @@ class Lane:
         self._changed = threading.Condition()
         self._jobs: dict[Job, None] = {}  # those that wait, in order
         self._tokens = 0  # of those
-        self._speed = 0.0  # tokens a second, as last seen
+        self._speed = 0.0  # tokens a second of one thread, about
         self._ended = False
         # Batches side by side, each on one thread, are faster than all threads on one batch, which wait for each other.
-        threads = settings.computing if operation.parallel else 1
+        count = settings.computing if operation.parallel else 1
+        self._others = settings.computing - count  # cores that no thread of this lane is for
         self._free = 0
-        self._threads = [
-            threading.Thread(target=self._work, args=(settings.computing // threads,), name=f"{opened.name}-{operation.name}", daemon=True)
-            for _ in range(threads)
-        ]
+        name = f"{opened.name}-{operation.name}"
+        self._threads = [threading.Thread(target=self._work, name=name, daemon=True) for _ in range(count)]
         for thread in self._threads:
             thread.start()
 
     # On the event loop
 
+    def check_room(self, tokens: int = 1) -> None:
+        """Refuse so many more if the queue is full, or so long that they would time out. One request alone is always taken, however large."""
+        if not self._jobs or (self._tokens + tokens <= self.settings.queue_tokens and self._wait() <= self.settings.timeout):
+            return
+        self.meters.refused.inc()
+        raise Overloaded(
+            f"'{self.opened.name}' has {self._tokens:,} tokens waiting, which is its limit: try again later.", retry_after=self._wait()
+        )
+
     def put(self, job: Job) -> None:
-        """Into the queue; refused at once if that is full. One job alone is always taken, however large."""
+        """Into the queue, if there is room."""
         with self._changed:
-            if self._jobs and self._tokens + job.prepared.cost > self.settings.queue_tokens:
-                self.meters.refused.inc()
-                raise Overloaded(
-                    f"'{self.opened.name}' has {self._tokens:,} tokens waiting, which is the limit: try again later.",
-                    retry_after=self._wait(),
-                )
+            self.check_room(job.prepared.cost)
             self._jobs[job] = None
             self._tokens += job.prepared.cost
             self.meters.waits(len(self._jobs), self._tokens)
@@ -77,8 +81,8 @@ class Lane:
             thread.join()
 
     def _wait(self) -> float:
-        """Seconds until there is room, as far as can be said."""
-        return max(1.0, self._tokens / self._speed) if self._speed else 1.0
+        """Seconds until all that waits has run, as far as can be said."""
+        return self._tokens / (self._speed * len(self._threads)) if self._speed else 0.0
 
     # In the threads
 
@@ -86,14 +90,16 @@ class Lane:
         del self._jobs[job]
         self._tokens -= job.prepared.cost
 
-    def _work(self, threads: int) -> None:
-        torch.set_num_threads(max(1, threads))  # of this thread
+    def _work(self) -> None:
         while batch := self._take():
             begun = time.perf_counter()
             tokens = sum(job.prepared.cost for job in batch)
+            # cores that have nothing else to do help with a large batch
+            torch.set_num_threads(1 + self._free + self._others if tokens > _ENOUGH else 1)
             self._run(batch)
             taken = time.perf_counter() - begun
-            self._speed = tokens / max(taken, 1e-6)
+            speed = tokens / max(taken, 1e-6)
+            self._speed += (speed - self._speed) * (_NEWS if self._speed else 1.0)
             self.meters.ran(len(batch), tokens, taken)
 
     def _take(self) -> list[Job]:

@@ -19,7 +19,7 @@ from plume.core.errors import PlumeError
 from plume.serve.engine.engine import ServingEngine
 from plume.serve.errors import BadRequest, NoEndpoint, ServeError, WrongMethod
 from plume.serve.http.answers import ErrorAnswer, error_answer, unreadable
-from plume.serve.http.endpoints import routers
+from plume.serve.http.endpoints import quick, routers
 from plume.serve.http.gate import Gate
 from plume.serve.http.keys import Keys
 from plume.serve.models.served import Served
@@ -31,8 +31,8 @@ _ERRORS: dict[int | str, dict[str, Any]] = {
     number: {"model": ErrorAnswer, "description": text}
     for number, text in {
         400: "This model cannot do it", 401: "No API key, or an unknown one", 404: "No such model", 413: "Too large",
-        422: "A field cannot be read", 429: "The queue is full, or the key's rate used up: see Retry-After", 503: "Still loading",
-        504: "No answer in time",
+        422: "A field cannot be read", 429: "The queue is full, or the key's rate used up: see Retry-After", 
+        500: "A mistake of ours", 503: "Still loading",        504: "No answer in time",
     }.items()
 }  # fmt: skip
 
@@ -60,7 +60,7 @@ def make_app(served: Mapping[str, Served], settings: ServeSettings, *, failed: C
     app.add_exception_handler(PlumeError, _plume_error)
     app.add_exception_handler(RequestValidationError, _validation_error)
     app.add_exception_handler(HTTPException, _http_error)
-    app.add_middleware(Gate, settings=settings, keys=keys, meters=engine.meters)
+    app.add_middleware(Gate, settings=settings, keys=keys, meters=engine.meters, quick=quick())
     if settings.cors:
         app.add_middleware(CORSMiddleware, allow_origins=list(settings.cors), allow_methods=["GET", "POST"], allow_headers=["*"])
     return app

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Mapping
 from typing import Any
 
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from plume.core.errors import PlumeError
 from plume.serve.errors import Broken, TimedOut, TooLarge
 from plume.serve.http.answers import error_answer
 from plume.serve.http.asked import Note
+from plume.serve.http.endpoints import Endpoint
 from plume.serve.http.keys import Keys
 from plume.serve.http.logs import LOG, log_request
 from plume.serve.meters import Meters
@@ -23,8 +26,10 @@ _HUNG_UP = 499  # nginx' number for a client that closed the connection
 class Gate:
     """Plain ASGI, because it stands before the quickest endpoint too."""
 
-    def __init__(self, app: ASGIApp, *, settings: ServeSettings, keys: Keys | None, meters: Meters) -> None:
-        self.app, self.settings, self.keys, self.meters = app, settings, keys, meters
+    def __init__(
+        self, app: ASGIApp, *, settings: ServeSettings, keys: Keys | None, meters: Meters, quick: Mapping[tuple[str, str], Endpoint]
+    ) -> None:
+        self.app, self.settings, self.keys, self.meters, self.quick = app, settings, keys, meters, quick
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -34,8 +39,7 @@ class Gate:
         passage = _Passage(self, scope, receive, send)
         status = await passage.go()
         seconds = time.perf_counter() - begun
-        route = scope.get("route")
-        endpoint = getattr(route, "path", None) or "other"
+        endpoint = getattr(scope.get("route"), "path", None) or passage.endpoint
         self.meters.requests.labels(endpoint, status).inc()
         self.meters.seconds.labels(endpoint).observe(seconds)
         log_request(scope, status, seconds, passage.note, texts=self.settings.log_texts)
@@ -50,6 +54,8 @@ class _Passage:
         self.status = 0  # none yet
         self.hung_up = False
         self.body: bytes | None = b""
+        self.quick = gate.quick.get((scope["method"], scope["path"]))
+        self.endpoint = "other" if self.quick is None else scope["path"]
         self._gone = asyncio.Event()
 
     async def go(self) -> int:
@@ -72,11 +78,17 @@ class _Passage:
         watcher = asyncio.create_task(self._watch(task))
         try:
             async with asyncio.timeout(self.gate.settings.timeout) as self._clock:
-                await self.gate.app(self.scope, self._replay, self.send)
+                if self.quick is None:
+                    await self.gate.app(self.scope, self._replay, self.send)
+                else:
+                    answer = await self.quick(Request(self.scope, self._replay))
+                    await answer(self.scope, self._replay, self.send)
         except asyncio.CancelledError:
             if not self.hung_up:
                 raise
             task.uncancel()
+        except PlumeError as error:
+            await self._refuse(error)
         except TimeoutError:
             await self._refuse(TimedOut(f"No answer within {self.gate.settings.timeout:g} seconds.", retry_after=1))
         except Exception as error:

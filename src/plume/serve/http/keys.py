@@ -13,7 +13,8 @@ from starlette.types import Scope
 from plume.core.errors import PlumeError
 from plume.serve.errors import Overloaded, Unauthorized
 
-OPEN = frozenset(("/health", "/ready"))  # what a machine that watches asks for, without a key
+# Without a key: what a machine that watches asks for, and the page that says how to ask.
+OPEN = frozenset(("/health", "/ready", "/docs", "/openapi.json"))
 _RATE = re.compile(r"(\d+(?:\.\d+)?)/(s|m|h)")
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
 

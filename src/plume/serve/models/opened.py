@@ -98,10 +98,11 @@ def open_served(served: Served, settings: ServeSettings) -> Opened:
     if served.kind is ServedKind.INDEX:
         return Opened(served=served, content=Index.open(served.folder), bytes=0)
     content = load(served.folder, device=settings.device)
-    if isinstance(content, LanguageModel) and settings.runtime != "torch":
-        content, runtime = with_runtime(content, settings.runtime)
-        return Opened(served=served, content=content, bytes=served.bytes * 2, runtime=runtime)
-    return Opened(served=served, content=content, bytes=served.bytes)
+    if isinstance(content, WordModel):
+        return Opened(served=served, content=content, bytes=served.bytes, runtime="table")
+    content, runtime = with_runtime(content, settings.runtime)
+    copies = {"torch": 1.0, "onnx": 2.0, "onnx-int8": 1.25}[runtime]  # torch's weights stay, for all but embedding
+    return Opened(served=served, content=content, bytes=int(served.bytes * copies), runtime=runtime)
 
 
 def checked_verb(opened: Opened, verb: str) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.util
 import logging
 import time
+from typing import TypeVar
 
 import numpy as np
 
+from plume.core.embedder import Embedder
 from plume.core.errors import PlumeError
-from plume.model.use.language_model import LanguageModel
 
+Network = TypeVar("Network", bound=Embedder)
 LOG = logging.getLogger("plume.serve")
 AGREES = 0.99  # cosine with torch's vectors, of every text
 _TEXTS = (
@@ -19,36 +22,52 @@ _TEXTS = (
 _ROUNDS = 7
 
 
-def with_runtime(model: LanguageModel, name: str) -> tuple[LanguageModel, str]:
+def with_runtime(model: Network, name: str) -> tuple[Network, str]:
     """The model with that runtime, and the name of it; "auto" measures them. Where ONNX Runtime cannot run a model, torch does."""
-    if name != "auto":
-        try:
-            return _made(model, name), name
-        except PlumeError as error:
-            LOG.warning("runtime", extra={"said": {"runtime": "torch", "why": str(error)}})
-            return model, "torch"
-    return fastest(model)
+    if name == "torch" or (name == "auto" and _missing()):
+        return model, "torch"
+    if name != "auto" and (missing := _missing()):
+        raise PlumeError(f"{missing} is not installed: pip install 'plume-lm[onnx]', or use --runtime torch.")
+    if name == "auto":
+        return fastest(model)
+    try:
+        return _made(model, name), name
+    except PlumeError as error:
+        LOG.warning("runtime", extra={"said": {"runtime": "torch", "why": str(error)}})
+        return model, "torch"
 
 
-def fastest(model: LanguageModel) -> tuple[LanguageModel, str]:
+def fastest(model: Network) -> tuple[Network, str]:
     """Measured on a few texts, one at a time; the median of some rounds decides."""
-    ours = model.embed(list(_TEXTS))
+    try:
+        ours = model.embed(list(_TEXTS))
+    except PlumeError:  # nothing below that embeds
+        return model, "torch"
     best, seconds, name = model, _seconds(model), "torch"
     for other in ("onnx", "onnx-int8"):
         try:
             made = _made(model, other)
+            theirs = made.embed(list(_TEXTS))
         except PlumeError:
             continue
-        if _agreement(ours, made.embed(list(_TEXTS))) >= AGREES and (taken := _seconds(made)) < seconds:
+        if _agreement(ours, theirs) >= AGREES and (taken := _seconds(made)) < seconds:
             best, seconds, name = made, taken, other
     return best, name
 
 
-def _made(model: LanguageModel, name: str) -> LanguageModel:
-    return LanguageModel(model.model, model.tokenizer, model.sentence, runtime=name)
+def _missing() -> str | None:
+    return next((name for name in ("onnxruntime", "onnx", "onnxscript") if importlib.util.find_spec(name) is None), None)
 
 
-def _seconds(model: LanguageModel) -> float:
+def _made(model: Network, name: str) -> Network:
+    using = getattr(model, "using", None)
+    if using is None:
+        raise PlumeError("Only torch runs this kind of model.")
+    made: Network = using(name)
+    return made
+
+
+def _seconds(model: Embedder) -> float:
     taken = []
     for _ in range(_ROUNDS):
         begun = time.perf_counter()

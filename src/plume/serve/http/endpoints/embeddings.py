@@ -75,6 +75,9 @@ async def embeddings(request: Request) -> Response:
     return Response(body, media_type="application/json")
 
 
+QUICK = {("POST", "/v1/embeddings"): embeddings}
+
+
 def listed(given: str | list[str] | list[int] | list[list[int]]) -> list[str | list[int]]:
     """A text each, or its token ids."""
     if isinstance(given, str):

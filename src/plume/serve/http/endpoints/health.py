@@ -17,11 +17,19 @@ from plume.serve.meters import CONTENT_TYPE
 ROUTER = APIRouter(tags=["server"])
 
 
+class Limits(BaseModel):
+    """Of one request: clients split what is larger."""
+
+    texts: int
+    body_bytes: int
+
+
 class Health(BaseModel):
     """The process answers."""
 
     status: str = "ok"
     version: str = __version__
+    limits: Limits
 
 
 class Readiness(BaseModel):
@@ -33,9 +41,12 @@ class Readiness(BaseModel):
 
 
 @ROUTER.get("/health", response_model=Health)
-async def health() -> Response:
+async def health(request: Request) -> Response:
     """The process is alive."""
-    return as_json({"status": "ok", "version": __version__})
+    settings = engine_of(request).settings
+    return as_json(
+        {"status": "ok", "version": __version__, "limits": {"texts": settings.batch_texts, "body_bytes": settings.body_bytes}}
+    )
 
 
 @ROUTER.get("/ready", response_model=Readiness)

@@ -26,6 +26,7 @@ class ModelAnswer(BaseModel):
     kind: str
     operations: list[str]
     loaded: bool
+    runtime: str | None = None
 
 
 class ModelsAnswer(BaseModel):
@@ -53,4 +54,5 @@ def _model(engine: ServingEngine, name: str) -> dict[str, Any]:
     return {
         "id": name, "object": "model", "created": served.created, "owned_by": "plume", "kind": served.kind.value,
         "operations": engine.abilities.get(name, []), "loaded": name in engine.shelf.loaded,
+        "runtime": engine.runtimes.get(name),
     }  # fmt: skip
