@@ -35,6 +35,7 @@ COMMANDS = (
     "map",
     "index",
     "search",
+    "serve",
     "import",
     "export",
 )
