@@ -36,6 +36,7 @@ COMMANDS = (
     "view",
     "index",
     "search",
+    "serve",
     "import",
     "export",
 )

@@ -18,18 +18,33 @@ class Reranker(Protocol):
         """A score a passage."""
 
 
+def pair_task(model: Any) -> Any:
+    """The first task of a model that reads two texts and says how they go together; None if it has none."""
+    return next((task for task in getattr(model, "tasks", ()) if getattr(task, "texts", None) == 2), None)
+
+
+def relevance(task: Any, answer: dict[str, Any]) -> float:
+    """Its number (`--task similarity`), or the probability of the label that says yes: the one declared, entailment, else the last."""
+    if "scores" not in answer:
+        return float(answer["score"])
+    from plume.tuning.zero_shot.entailment import ENTAILMENT  # brings torch
+
+    labels = list(answer["scores"])
+    entailed = [label for label in labels if label.strip().lower() in ENTAILMENT]
+    return float(answer["scores"][getattr(task, "positive", None) or (entailed or labels)[-1]])
+
+
 class CrossEncoder:
-    """A model that was fine-tuned on pairs: by its number (`--task similarity`), or the probability of its label that says yes."""
+    """A model that was fine-tuned on pairs."""
 
     def __init__(self, model: Any) -> None:
-        tasks = getattr(model, "tasks", ())
-        fitting = [task for task in tasks if getattr(task, "texts", None) == 2]
-        if not fitting:
+        fitting = pair_task(model)
+        if fitting is None:
             raise PlumeError(
                 "--rerank needs a model that was fine-tuned on pairs of texts: plume tune MODEL --task similarity --train FILE --out DIR "
                 "(or --task paraphrase)."
             )
-        self._model, self._task = model, fitting[0]
+        self._model, self._task = model, fitting
 
     @classmethod
     def load(cls, folder: str | Path) -> CrossEncoder:
@@ -41,13 +56,7 @@ class CrossEncoder:
     def __call__(self, query: str, passages: Sequence[str]) -> list[float]:
         """A score a passage."""
         answers = self._model.predict([(query, passage) for passage in passages], task=self._task.called)
-        return [self._score(answer) for answer in answers]
-
-    def _score(self, answer: dict[str, Any]) -> float:
-        if "scores" not in answer:
-            return float(answer["score"])
-        labels = list(answer["scores"])
-        return float(answer["scores"][getattr(self._task, "positive", None) or labels[-1]])
+        return [relevance(self._task, answer) for answer in answers]
 
 
 def load_reranker(given: Any) -> Reranker | None:

@@ -6,6 +6,7 @@ Only for tokenizers that are known to cut a text at spaces before anything else,
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -45,10 +46,15 @@ class ChunkMemory:
 
     def __init__(self, pattern: re.Pattern[str], encode: Callable[[Sequence[str]], Joined]) -> None:
         self._cut, self._encode = pattern.findall, encode
+        self._lock = threading.Lock()  # threads that serve a model share its memory
         self._forget()
 
     def encode(self, texts: Sequence[str]) -> Joined:
         """The same as encoding the texts themselves."""
+        with self._lock:
+            return self._remembered(texts)
+
+    def _remembered(self, texts: Sequence[str]) -> Joined:
         if len(self._number) > REMEMBERED_CHUNKS or len(self._ids) > REMEMBERED_TOKENS:
             self._forget()
         cuts = [self._cut(text) for text in texts]

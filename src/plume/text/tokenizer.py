@@ -23,6 +23,8 @@ from plume.text.tidy import tidy_spaces, without_surrogates
 from plume.text.tokenizer_files import read_backend
 from plume.text.words import Words, space_chinese_words
 
+_FEW = 16  # texts that are cut sooner than a memory of many words is enlarged by theirs
+
 
 class Tokenizer:
     """A `tokenizers.Tokenizer` with a family's `Format`.
@@ -142,7 +144,7 @@ class Tokenizer:
         """The same in one run of arrays: what `plume.data.store` keeps."""
         if self._needs_jieba:
             return self._join_spaced(texts, allow_special=allow_special)
-        if self._memory is not None and not allow_special:
+        if len(texts) > _FEW and not allow_special and self._memory is not None:
             joined = self._memory.encode(texts)
         else:
             joined = join(self._encodings(texts, allow_special=allow_special), texts)

@@ -94,6 +94,10 @@ class Abilities:
 
     def words(self) -> str:
         """For error messages."""
+        return f"It can {', '.join(self.verbs())}."
+
+    def verbs(self) -> list[str]:
+        """What it can do: embed, fill, generate, score."""
         found = ["embed"]
         decoder = self.decoder()
         rewrites = decoder is not None and (decoder.noise.corrupt.shows_mask or decoder.noise.corrupt.shows_sentinels)
@@ -104,7 +108,7 @@ class Abilities:
             found.append("generate")
         if any((self.causal(), self.spans(), self.masked(), self.permuted(), self.decoder())):
             found.append("score")
-        return f"It can {', '.join(found)}."
+        return found
 
     # Text in the family's format
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
@@ -20,6 +21,7 @@ from plume.model.networks.model import Model
 from plume.model.recipe import Recipe
 from plume.model.use.abilities import Abilities, Said
 from plume.model.use.filling import Blank, fill
+from plume.model.use.rows import Ids
 from plume.model.use.runtimes import runtime as make_runtime
 from plume.model.use.sampling import Sampling
 from plume.model.use.scoring import Score, score
@@ -60,6 +62,10 @@ class LanguageModel:
         model, tokenizer = load_model(Path(folder))
         return cls(model.to(device), tokenizer, SentenceVectors.read(Path(folder)), runtime=runtime)
 
+    def using(self, runtime: str) -> LanguageModel:
+        """The same model, embedding by another runtime: torch, onnx, onnx-int8."""
+        return LanguageModel(self.model, self.tokenizer, self.sentence, runtime=runtime)
+
     def save(self, folder: str | Path) -> None:
         """As a model directory."""
         save_model(Path(folder), self.model, self.tokenizer)
@@ -85,7 +91,7 @@ class LanguageModel:
         with torch.inference_mode():
             return [layer.shape[-1] for layer in self.model.encode(Batch(tokens=tokens), keep_layers=True).layers]
 
-    @property
+    @cached_property
     def abilities(self) -> Abilities:
         """What it was trained to do, and with which head."""
         return Abilities(self.model, self.tokenizer)
@@ -107,6 +113,22 @@ class LanguageModel:
         `language` is for families with a vector for each (XLM): of all texts, or a list with one a text; None: found for each.
         """
         raw = pooling is not None or layer is not None
+        return self.embed_read(self.read(_texts(texts), raw=raw, language=language), pooling=pooling, layer=layer, batch=batch)
+
+    def read(self, texts: Sequence[str | Ids], *, raw: bool = False, language: Said | Sequence[Said] = None) -> TextBatches:
+        """Texts, or their token ids, cut and framed as `embed` reads them; `raw`: without the prompt and the limit of sentence.json."""
+        sentence = None if raw else self.sentence
+        if sentence is not None and sentence.prompt:
+            texts = sentence.texts([one if isinstance(one, str) else self.tokenizer.decode(list(one)) for one in texts])
+        longest = None if sentence is None else sentence.longest
+        return TextBatches(self.abilities, texts, _each(language, texts, "languages"), longest=longest)
+
+    @torch.inference_mode()
+    def embed_read(
+        self, read: TextBatches, *, pooling: Pooling | str | None = None, layer: int | None = None, batch: int = ROWS
+    ) -> NDArray[np.float32]:
+        """[N, D] what `embed` gives for texts that were read before, perhaps by several calls (`TextBatches.joined`)."""
+        raw = pooling is not None or layer is not None
         layer = -1 if layer is None else layer
         depth = self.recipe.network.depth
         if not -depth - 1 <= layer <= depth:
@@ -114,30 +136,13 @@ class LanguageModel:
         sentence = None if raw else self.sentence
         if sentence is not None:
             pooling = sentence.pooling if isinstance(sentence.pooling, Pooling) else None
-        pooled = self._pooled(
-            _texts(texts) if sentence is None else sentence.texts(_texts(texts)),
-            None if pooling is None else pooling_of(pooling, layer=layer),
-            layer=layer,
-            batch=batch,
-            language=language,
-            longest=None if sentence is None else sentence.longest,
-        )
+        pooled = self._pooled(read, None if pooling is None else pooling_of(pooling, layer=layer), layer=layer, batch=batch)
         return pooled if sentence is None else sentence.finish(pooled)
 
-    def _pooled(
-        self,
-        texts: list[str],
-        asked: Pooling | None,
-        *,
-        layer: int,
-        batch: int,
-        language: Said | Sequence[Said],
-        longest: int | None,
-    ) -> NDArray[np.float32]:
+    def _pooled(self, read: TextBatches, asked: Pooling | None, *, layer: int, batch: int) -> NDArray[np.float32]:
         """[N, D] as asked, or as the family does."""
         pool = asked or _AsTheFamily(self.model, layer)
         found: NDArray[np.float32] | None = None
-        read = TextBatches(self.abilities, texts, _each(language, texts, "languages"), longest=longest)
 
         @torch.inference_mode()
         def work(given: tuple[NDArray[np.int64], Batch]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
@@ -146,7 +151,7 @@ class LanguageModel:
             return rows, pool.build([one.shape[-1] for one in layers])(layers, made.length).float().cpu().numpy()
 
         for rows, pooled in side_by_side(work, read.batches(rows=batch), device=self.device):
-            found = np.empty((len(texts), pooled.shape[1]), np.float32) if found is None else found
+            found = np.empty((len(read.framed), pooled.shape[1]), np.float32) if found is None else found
             found[rows] = pooled
         if found is not None:
             return found
@@ -295,7 +300,7 @@ def _texts(texts: str | Sequence[str]) -> list[str]:
     return [texts] if isinstance(texts, str) else list(texts)
 
 
-def _each(value: Value | Sequence[Value], texts: Sequence[str], what: str) -> Sequence[Value]:
+def _each(value: Value | Sequence[Value], texts: Sequence[object], what: str) -> Sequence[Value]:
     """One for each text: the same for all, or as many as there are texts."""
     if value is None or isinstance(value, str | int):
         return [value] * len(texts)

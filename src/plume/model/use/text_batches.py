@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 import torch
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from plume.core.batch import Batch, Order
 from plume.core.batching import by_length
 from plume.model.use.abilities import Abilities, Said
-from plume.model.use.rows import padded
+from plume.model.use.rows import Ids, padded
 
 # On a CPU a product of two hundred rows runs as fast as one of thousands, and padding costs what tokens cost: texts of one length each need
 # no mask. Batches of fewer tokens than that are filled up with longer texts; in larger ones the states leave the cache (measured with MiniLM).
@@ -28,9 +29,9 @@ class Framed:
 
 
 class TextBatches:
-    """All texts of a call, framed; and cut at the end of what the model can read, where one is longer."""
+    """All texts of a call, framed; and cut at the end of what the model can read, where one is longer. A text may also come as its token ids."""
 
-    def __init__(self, can: Abilities, texts: Sequence[str], said: Sequence[Said], *, longest: int | None = None) -> None:
+    def __init__(self, can: Abilities, texts: Sequence[str | Ids], said: Sequence[Said], *, longest: int | None = None) -> None:
         self.can, self.model, self.tokenizer = can, can.model, can.tokenizer
         rows, self.unseen = self._ids(texts)
         specials = sum(piece != "A" for piece in self.tokenizer.format.single)
@@ -40,8 +41,31 @@ class TextBatches:
         self.framed: list[Framed] = []
         for number, (text, ids, language) in enumerate(zip(texts, rows, said, strict=True), 1):
             tokens = [*before, *ids[:room], *after] or [self.tokenizer.separator]  # a decoder frames an empty text as nothing
-            spoken = can.language(text, ids, language, place=f"text {number}" if len(texts) > 1 else "")
+            spoken = None if self.model.languages is None and language is None else self._language(text, ids, language, number, len(texts))
             self.framed.append(Framed(tokens=tokens, segment=can.segments(tokens, spoken)))
+
+    @classmethod
+    def joined(cls, several: Sequence[Self]) -> Self:
+        """Those of several calls as if they were of one; words that the vocabulary lacks keep their spelling."""
+        made = cls(several[0].can, (), ())
+        unseen: dict[str, int] = {}
+        for one in several:
+            known = one.model.vocabulary
+            ids = {known + place: unseen.setdefault(word, known + len(unseen)) for place, word in enumerate(one.unseen)}
+            made.framed += (
+                [replace(row, tokens=[ids.get(number, number) for number in row.tokens]) for row in one.framed] if ids else one.framed
+            )
+        made.unseen = list(unseen)
+        return made
+
+    @property
+    def tokens(self) -> int:
+        """That are read, special ones counted."""
+        return sum(len(row.tokens) for row in self.framed)
+
+    def _language(self, text: str | Ids, ids: list[int], said: Said, number: int, count: int) -> int | None:
+        written = text if isinstance(text, str) else self.tokenizer.decode(ids)
+        return self.can.language(written, ids, said, place=f"text {number}" if count > 1 else "")
 
     def _frame(self) -> tuple[list[int], list[int]]:
         """What stands before and after every text."""
@@ -50,13 +74,18 @@ class TextBatches:
         place = around.index(mark)
         return around[:place], around[place + 1 :]
 
-    def _ids(self, texts: Sequence[str]) -> tuple[list[list[int]], list[str]]:
+    def _ids(self, given: Sequence[str | Ids]) -> tuple[list[list[int]], list[str]]:
         """Where the model reads the characters of words, those that the vocabulary lacks get ids behind it."""
+        written, unseen = self._written([one for one in given if isinstance(one, str)])
+        texts = iter(written)
+        return [next(texts) if isinstance(one, str) else list(one) for one in given], unseen
+
+    def _written(self, texts: list[str]) -> tuple[list[list[int]], list[str]]:
         if not self.model.spells:
-            return self.tokenizer.encode(list(texts)), []
+            return self.tokenizer.encode(texts), []
         unseen: dict[str, int] = {}
         rows = []
-        for text, pieces in zip(texts, self.tokenizer.encode_pieces(list(texts)), strict=True):
+        for text, pieces in zip(texts, self.tokenizer.encode_pieces(texts), strict=True):
             words = [text[start:end] for start, end in zip(pieces.start.tolist(), pieces.end.tolist(), strict=True)]
             rows.append(
                 [

@@ -15,7 +15,7 @@ from plume.tuning.kinds.labelling import LabelTask
 from plume.tuning.tuned import TunedModel
 from plume.tuning.zero_shot.cloze import SLOT, TEXT
 
-_ENTAILMENT = {"entailment", "entailed", "entails", "蕴含", "蕴涵"}
+ENTAILMENT = {"entailment", "entailed", "entails", "蕴含", "蕴涵"}
 _CONTRADICTION = {"contradiction", "contradictory", "contradicts", "矛盾"}
 
 
@@ -48,7 +48,7 @@ def _found(tuned: TunedModel) -> Iterator[Entailment]:
         if not isinstance(task, LabelTask) or task.texts != 2:
             continue
         names = [label.strip().lower() for label in task.labels]
-        entails = [place for place, name in enumerate(names) if name in _ENTAILMENT]
+        entails = [place for place, name in enumerate(names) if name in ENTAILMENT]
         if len(entails) == 1:
             rest = [place for place, name in enumerate(names) if name in _CONTRADICTION]
             against = rest or [place for place in range(len(names)) if place not in entails]

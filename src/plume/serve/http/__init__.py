@@ -1,0 +1,1 @@
+"""HTTP: the application, what stands before every endpoint (keys, limits, time-outs, logs), and the endpoints."""

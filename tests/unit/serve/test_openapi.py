@@ -1,0 +1,45 @@
+"""Schemathesis over the whole description: whatever is sent, nothing breaks, and every answer is as the description says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from hypothesis.errors import Unsatisfiable
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import content_type_conformance, response_schema_conformance
+
+CHECKS = [not_a_server_error, content_type_conformance, response_schema_conformance]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", list(schemathesis.GenerationMode))
+def test_nothing_breaks(server: Callable[..., Any], directory: Callable[[str], Path], classifier: Path, mode: Any) -> None:
+    """With requests as described, and with such as are not."""
+    with server(f"model={directory('bert')}", directory("gpt2"), classifier, timeout=5) as running:
+        description = schemathesis.openapi.from_url(f"{running.url}/openapi.json")
+        operations = [one.ok() for one in description.get_all_operations()]
+        assert {"/v1/embeddings", "/v1/models", "/predict/{model}", "/health", "/ready", "/metrics"} <= {one.path for one in operations}
+        for operation in operations:
+
+            @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, database=None)
+            @given(case=operation.as_strategy(generation_mode=mode))
+            def breaks_nothing(case: Any) -> None:
+                aim(case)
+                case.call_and_validate(checks=CHECKS)
+
+            with suppress(Unsatisfiable):  # there is no wrong way to ask for what takes nothing
+                breaks_nothing()
+
+
+def aim(case: Any) -> None:
+    """Where a model is named, at one that is served: else all that is tried is 404."""
+    if isinstance(case.body, dict) and isinstance(case.body.get("model"), str):
+        case.body["model"] = "model"
+    if isinstance(case.path_parameters.get("model"), str):
+        case.path_parameters["model"] = "classifier" if case.operation.path.startswith("/predict") else "model"
