@@ -107,7 +107,7 @@ class StoreReader:
         with self.snapshot():
             allowed = self._now.allowed(where)
             for number, query in enumerate(queries):
-                found, how = self._now.words.best(query, top=top, allowed=None if allowed is None else allowed[0])
+                found, how = self._now.words.best(query, top=top, allowed=None if allowed is None else allowed.mask)
                 keys[number, : len(found)], scores[number, : len(found)] = found, how
         return Matches(keys, scores)
 

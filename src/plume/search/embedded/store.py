@@ -18,7 +18,7 @@ from typing import Any, Self
 
 from plume.core.files import clear_disk_errors
 from plume.search.backend import StoredPassage, Vectors
-from plume.search.embedded import ann, building, compacting, database
+from plume.search.embedded import ann, building, compacting, database, types
 from plume.search.embedded.database import Committed, clear_database_errors, parse_state, read_state, write_state
 from plume.search.embedded.postings import WordsWriter
 from plume.search.embedded.raw_vectors import RawVectors
@@ -51,7 +51,7 @@ class EmbeddedStore(StoreReader):
     def create(cls, folder: Path, settings: IndexSettings) -> Self:
         """An empty index in a folder that is there. A type that faiss does not know is refused before anything is embedded."""
         if settings.dimension is not None and settings.type != building.AUTO:
-            ann.declared(ann.factory(settings.type, dimension=settings.dimension, rows=building.SMALL), settings.dimension, settings.metric)
+            ann.declared(types.factory(settings.type, dimension=settings.dimension, rows=building.SMALL), settings.dimension, settings.metric)
         return cls(folder, settings, database.create(folder))
 
     @classmethod
