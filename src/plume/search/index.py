@@ -200,7 +200,7 @@ class Index:
     def search(
         self, query: str, *, top: int = 10, where: str | None = None, by: By | None = None, rerank: Any = None, exact: bool = False
     ) -> list[Hit]:
-        """The best passages for a query. `where` filters by metadata; `by` is vectors, words or hybrid (both, merged by reciprocal ranks);
+        """The best passages for a query. `where` filters by metadata; `by` is vectors, words or hybrid (both, merged by their scores);
         `rerank`, a model directory or a function, reads the best again together with the query; `exact` compares with all vectors."""
         return self.search_many([query], top=top, where=where, by=by, rerank=rerank, exact=exact)[0]
 
