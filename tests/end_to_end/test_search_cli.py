@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from plume.core.files import locked
+
 Run = Callable[..., Any]
 DOCUMENTS = [
     {"id": "a", "text": "How to reset your password: open the settings.", "lang": "en", "year": 2021},
@@ -109,3 +111,55 @@ def test_ready_vectors(plume: Run, documents: Path, tmp_path: Path) -> None:
     refused = plume("search", tmp_path / "idx", "password")
     assert refused.code == 2 and "--by words" in refused.err
     assert found(plume("search", tmp_path / "idx", "password", "--by", "words", "--json")) == ["a"]
+
+
+def test_an_index_that_is_written_to_is_neither_replaced_nor_dropped(plume: Run, documents: Path, tmp_path: Path) -> None:
+    out = tmp_path / "idx"
+    assert plume("index", documents, "--no-vectors", "--out", out, "-q").code == 0
+    with locked(out / "lock", "held"):
+        for arguments in ((documents, "--no-vectors", "--out", out, "--overwrite"), ("drop", out)):
+            refused = plume("index", *arguments)
+            assert refused.code == 2 and "Another process is writing" in refused.err
+    assert len(found(plume("search", out, "password cats 密码", "--json"))) == 3
+    assert [one.name for one in tmp_path.iterdir() if one.name.startswith(".")] == []
+
+
+def test_a_link_to_an_index(plume: Run, documents: Path, tmp_path: Path) -> None:
+    """What it names is replaced, and dropped with it."""
+    out, link = tmp_path / "idx", tmp_path / "link"
+    assert plume("index", documents, "--no-vectors", "--out", out, "-q").code == 0
+    link.symlink_to(out)
+    assert plume("index", documents, "--no-vectors", "--out", link, "--overwrite", "--words", "trigram", "-q").code == 0
+    assert link.is_symlink() and json.loads(plume("index", "info", out, "--json").out)["words"] == "trigram"
+    assert plume("index", "drop", link).code == 0
+    assert not out.exists() and not link.is_symlink()
+
+
+def test_the_directory_that_one_is_in_is_not_replaced(plume: Run, documents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "idx"
+    assert plume("index", documents, "--no-vectors", "--out", out, "-q").code == 0
+    monkeypatch.chdir(out)
+    refused = plume("index", documents, "--no-vectors", "--out", ".", "--overwrite")
+    assert refused.code == 2 and "is the directory you are in" in refused.err
+    assert found(plume("search", ".", "sleep", "--json")) == ["b"]
+
+
+def test_text_that_is_no_text(plume: Run, tmp_path: Path) -> None:
+    """Half a surrogate pair: JSON can escape it, and a shell hands one over for each byte that is not UTF-8."""
+    out, half = tmp_path / "idx", "\udcff"
+    (tmp_path / "d.jsonl").write_text(
+        json.dumps({"id": "a", "text": f"password {half}", f"na{half}me": {f"in{half}ner": f"x{half}"}, "tags": [f"y{half}"]}) + "\n"
+    )
+    assert plume("index", tmp_path / "d.jsonl", "--no-vectors", "--out", out, "-q").code == 0
+    (line,) = plume("search", out, f"password {half}", "--json").out.splitlines()
+    assert json.loads(line)["metadata"] == {"na\ufffdme.in\ufffdner": "x\ufffd", "tags": ["y\ufffd"]}
+    for where in (f"id = 'x{half}'", f'"na{half}me" = 1', f"tags HAS '{half}'"):
+        refused = plume("search", out, "password", "--where", where)
+        assert refused.code == 2 and "half a surrogate pair" in refused.err
+    assert "removed 0 of 1" in plume("index", "remove", out, half).err
+
+
+def test_vectors_without_dimensions(plume: Run, documents: Path, tmp_path: Path) -> None:
+    np.save(tmp_path / "v.npy", np.zeros((3, 0), np.float32))
+    refused = plume("index", documents, "--vectors", tmp_path / "v.npy", "--out", tmp_path / "idx")
+    assert refused.code == 2 and "[3, 0]" in refused.err and not (tmp_path / "idx").exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -76,11 +77,10 @@ def build(
 ) -> None:
     """Build an index: texts, metadata, vectors and words. The command that is meant if none is named."""
     from plume.core.errors import PlumeError
-    from plume.core.files import removed_if_refused
-    from plume.search.again import beside, put_in_place
     from plume.search.arguments import table_of_vectors
-    from plume.search.backends import dropped_if_refused
+    from plume.search.backends import made_whole
     from plume.search.index import Index
+    from plume.search.replacing import replacing
 
     if sum((model is not None, vectors is not None, no_vectors)) != 1 and not (model is not None and vectors is not None):
         raise PlumeError("Give --model MODEL, --vectors FILE (with --model, that queries are embedded with), or --no-vectors.")
@@ -92,11 +92,9 @@ def build(
             _told(out, index, index.add_files(files, vectors=ready, skip_known=True, shown=_progress(quiet), **options), quiet)
         return
     replaced = overwrite and (out / "index.json").exists()
-    target = beside(out, backend) if replaced else out
-    there = target.exists()
     with (
-        removed_if_refused(target, unless=lambda: there),
-        dropped_if_refused(target, backend, unless=there),
+        replacing(out, backend) if replaced else nullcontext(out) as target,
+        made_whole(target, backend),
         Index.create(
             target, model=model, dimension=dimension, type=type, recall=recall, metric=metric, words=None if words == "none" else words,
             passage=passage, overlap=overlap, backend=backend,
@@ -104,8 +102,6 @@ def build(
     ):  # fmt: skip
         added = index.add_files(files, vectors=ready, shown=_progress(quiet), **options)
         _told(out, index, added, quiet)
-    if replaced:
-        put_in_place(target, out, backend)
 
 
 @app.command("add")
@@ -223,14 +219,9 @@ def embed_again(
 @app.command("drop")
 def drop(index: IndexFolder, backend: Address = None, quiet: Quiet = False) -> None:
     """Delete an index: its folder, and what it has on a server."""
-    import shutil
+    from plume.search import replacing
 
-    from plume.search.backends import drop_backend, elsewhere
-    from plume.search.settings import IndexSettings
-
-    settings = elsewhere(index, IndexSettings.load(index), backend)
-    drop_backend(index, settings.backend)
-    shutil.rmtree(index)
+    replacing.drop(index, backend)
     if not quiet:
         print(f"deleted {index}", file=sys.stderr)
 

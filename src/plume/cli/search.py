@@ -31,6 +31,7 @@ def run(
 ) -> None:
     """Search an index by meaning and by words, with filters on metadata."""
     from plume.core.errors import PlumeError
+    from plume.data.documents import clean
     from plume.search.evaluating import evaluate as measure
     from plume.search.evaluating import read_queries, shown
     from plume.search.index import Index
@@ -42,8 +43,9 @@ def run(
             scores = measure(opened, read_queries(evaluate), ks=sorted({1, 5, top}), where=where, by=by, rerank=rerank)  # type: ignore[arg-type]
             print("\n".join(json.dumps(one.as_json()) for one in scores) if as_json else shown(scores))
             return
-        found = opened.search_many(query or [], top=top, where=where, by=by, rerank=rerank, exact=exact)  # type: ignore[arg-type]
-        for text, hits in zip(query or [], found, strict=True):
+        asked = [clean(one) for one in query or ()]
+        found = opened.search_many(asked, top=top, where=where, by=by, rerank=rerank, exact=exact)  # type: ignore[arg-type]
+        for text, hits in zip(asked, found, strict=True):
             if not hits:
                 print(f"Nothing found for '{text}'.", file=sys.stderr)
             for rank, hit in enumerate(hits, start=1):

@@ -32,7 +32,7 @@ def table_of_vectors(vectors: Any) -> Any:
         except (ValueError, OSError, EOFError) as error:
             raise PlumeError(f"{vectors} is not an .npy file of vectors ({error}): numpy.save writes one.") from None
     rows = vectors if isinstance(vectors, np.ndarray) else np.asarray(vectors)
-    if rows.ndim != 2 or rows.dtype.kind not in "fiu":
+    if rows.ndim != 2 or not rows.shape[1] or rows.dtype.kind not in "fiu":
         raise PlumeError(f"Vectors are a table of numbers, a row a document; this has the shape {list(rows.shape)} and holds {rows.dtype}.")
     return rows
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -9,6 +10,7 @@ from typing import Any, Literal, Self
 from plume.core.embedder import Embedder
 from plume.core.errors import PlumeError
 from plume.core.files import make_folder
+from plume.data.documents import clean
 from plume.search import arguments
 from plume.search.adding import Added, Addition, add_documents, checked
 from plume.search.address import without_password
@@ -40,6 +42,7 @@ class Index:
         self.folder, self.settings, self.backend = folder, settings, backend
         self._given = model
         self._embedder: Embedder | None = None
+        self._changing = threading.RLock()  # one change at a time, whichever thread makes it
 
     # Opening
 
@@ -139,13 +142,14 @@ class Index:
 
     def _add(self, documents: Any, how: Addition, columns: SourceColumns) -> Added:
         self._check_sources(how)
-        schema = MetadataSchema(self.backend.columns, columns.types)
-        try:
-            added = add_documents(self.backend, self.settings, documents, schema, how)
-        except BaseException:
-            self.backend.rollback()
-            raise
-        self.prepared = self.backend.prepare()
+        with self._changing:
+            schema = MetadataSchema(self.backend.columns, columns.types)
+            try:
+                added = add_documents(self.backend, self.settings, documents, schema, how)
+            except BaseException:
+                self.backend.rollback()
+                raise
+            self.prepared = self.backend.prepare()
         return added
 
     prepared: str | None = None  # what the last addition built, in words
@@ -158,13 +162,15 @@ class Index:
 
     def remove(self, ids: Sequence[str]) -> int:
         """How many of these documents were there, and are not any more."""
-        removed = self.backend.remove([str(one) for one in ids])
-        self.backend.commit()
+        with self._changing:
+            removed = self.backend.remove([clean(str(one)) for one in ids])
+            self.backend.commit()
         return removed
 
     def compact(self) -> None:
         """Drop what was removed for good, and build what searches anew."""
-        self.backend.compact()
+        with self._changing:
+            self.backend.compact()
 
     def check(self) -> list[str]:
         """What is wrong, a sentence each; empty if all is well."""
@@ -209,6 +215,7 @@ class Index:
         exact: bool = False,
     ) -> list[list[Hit]]:
         """The same for several at once, which is faster."""
+        queries = [clean(one) for one in queries]
         if not all(one.strip() for one in queries):
             raise PlumeError("The query is empty.")
         arguments.positive(top, "--top")
@@ -216,7 +223,7 @@ class Index:
             top = min(top, max(1, self.backend.count()[1]))
         side, reranker = self._side(by), load_reranker(rerank)
         wide = max(top, CANDIDATES) if side == "hybrid" or reranker else top
-        vectors = self._query_vectors(list(queries)) if side != "words" else None
+        vectors = self._query_vectors(queries) if side != "words" else None
         with self.backend.snapshot():
             condition = self.condition(where)
             near = None if vectors is None else self.backend.search_vectors(vectors, top=wide, where=condition, exact=exact)
@@ -255,7 +262,8 @@ class Index:
 
     def embed_again(self, model: Model, *, shown: Callable[[int], None] = lambda _: None) -> Index:
         """The same passages with the vectors of another model. The new index replaces the old when it is complete."""
-        said = embed_again(self.folder, self.settings, self.backend, model, shown)
+        with self._changing:
+            said = embed_again(self.folder, self.settings, self.backend, model, shown)
         made = type(self).open(self.folder, model=model, backend=self.settings.backend)
         made.prepared = said
         return made

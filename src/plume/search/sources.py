@@ -149,6 +149,6 @@ def _document(record: Mapping[str, Any], columns: SourceColumns, place: str, oth
     identity = otherwise if key is None else record.get(key)
     if identity is None or isinstance(identity, bool | float | list | dict) or str(identity) == "":
         raise PlumeError(f"{place}: '{key}' holds {str(identity)[:40]!r}, but every document needs an id: a text or a whole number.")
-    metadata = {name: clean(value) if isinstance(value, str) else value for name, value in record.items() if name not in (*texts, key)}
+    metadata = {name: value for name, value in record.items() if name not in (*texts, key)}
     text = "\n".join(clean(record[name]) for name in texts if record[name])
     return SourceDocument(id=clean(str(identity)), text=text, metadata=metadata, place=place)
