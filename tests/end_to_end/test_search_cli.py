@@ -252,3 +252,19 @@ def test_files_of_one_name_in_two_folders(plume: Run, tmp_path: Path) -> None:
     assert found(plume("search", tmp_path / "idx", "nothing", "--json")) == ["other.txt:1"]
     refused = plume("index", files[0], files[0], "--no-vectors", "--out", tmp_path / "twice")
     assert refused.code == 2 and "was given before" in refused.err
+
+
+def test_tables_without_a_header_or_the_name_text(plume: Run, tmp_path: Path) -> None:
+    """Read as tasks read them: what separates the cells is found, and so is the text; `--text` and `--id` may be numbers."""
+    table = tmp_path / "scored.csv"
+    table.write_text("".join(f"genre\t{year}\ta password, {year}\n" for year in range(2001, 2031)))
+    assert plume("index", table, "--no-vectors", "--out", tmp_path / "a", "--text", "3", "--id", "2", "-q").code == 0
+    assert found(plume("search", tmp_path / "a", "2007", "--json")) == ["2007"]
+    (tmp_path / "named.csv").write_text("number,sentence\n" + "".join(f'{one},"the word, {one}"\n' for one in range(30)))
+    assert plume("index", tmp_path / "named.csv", "--no-vectors", "--out", tmp_path / "b", "-q").code == 0
+    assert found(plume("search", tmp_path / "b", "word", "--where", "number = 3", "--json")) == ["named.csv:5"]
+    (tmp_path / "one.csv").write_text('text\n"a cat, a box"\n')
+    assert plume("index", tmp_path / "one.csv", "--no-vectors", "--out", tmp_path / "c", "-q").code == 0
+    assert json.loads(plume("search", tmp_path / "c", "cat", "--json").out)["text"] == "a cat, a box"
+    refused = plume("index", table, "--no-vectors", "--out", tmp_path / "d", "--text", "body")
+    assert refused.code == 2 and "there is no column 'body'" in refused.err

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,8 @@ from plume.core.errors import PlumeError
 from plume.data.documents import clean, is_jsonl, read_record, suffix
 from plume.data.lines import read_lines
 from plume.readers.json_rows import read_objects
-from plume.readers.table_rows import SAMPLE, Row, csv_rows, filled, tsv_rows
+from plume.readers.table_layout import find_layout
+from plume.readers.table_rows import SAMPLE, Row, filled, sniff, table_rows
 from plume.search.schema import cell_types
 from plume.search.where.tree import MetadataType
 
@@ -87,9 +88,7 @@ def _read(file: str | Path, name: str, columns: SourceColumns) -> Iterator[Sourc
     if is_jsonl(path):
         return _from_objects(read_objects(path, advice=_ADVICE), name, str(path), columns)
     if suffix(path) in (".csv", ".tsv"):
-        lines = read_lines(path, longest=None)
-        rows = csv_rows(lines, path) if suffix(path) == ".csv" else tsv_rows(lines)
-        return _from_rows(filled(rows), path, name, columns)
+        return _from_rows(path, name, columns)
     return _from_lines(read_lines(path, longest=None), name, str(path))
 
 
@@ -114,9 +113,9 @@ def _from_objects(objects: Iterable[tuple[int, dict[str, Any]]], name: str, show
         yield _document(record, columns, f"{shown}, line {line}", f"{name}:{line}")
 
 
-def _from_rows(rows: Iterator[Row], path: Path, name: str, columns: SourceColumns) -> Iterator[SourceDocument]:
-    """A table with a header; types of its columns are found from its first rows."""
-    _, header = next(rows, (0, []))
+def _from_rows(path: Path, name: str, columns: SourceColumns) -> Iterator[SourceDocument]:
+    """A table; types of its columns are found from its first rows."""
+    header, rows, columns = _table(path, columns)
     first = list(islice(rows, SAMPLE))
     plain = {*(columns.text or ("text",)), columns.id or "", *_IDS}  # as they are
     types = cell_types([dict(zip(header, cells, strict=False)) for _, cells in first]) | dict(columns.types)
@@ -127,6 +126,23 @@ def _from_rows(rows: Iterator[Row], path: Path, name: str, columns: SourceColumn
         named = dict(zip(header, cells, strict=True))
         record = {field: cell if field in plain else _cell(cell, types[field], field, place) for field, cell in named.items()}
         yield _document(record, columns, place, f"{name}:{line}")
+
+
+def _table(path: Path, columns: SourceColumns) -> tuple[Sequence[str], Iterator[Row], SourceColumns]:
+    """The names of the columns, the rows, and which columns are what. Where the first row does not name the text, it is found, as tasks find it;
+    a table without a header has numbers for names."""
+    if not path.stat().st_size:
+        return (), iter(()), columns
+    kind, _ = sniff(path)
+    rows = filled(table_rows(path, kind))
+    _, header = next(rows, (0, []))
+    if set(columns.text or ("text",)) <= set(header) or len(header) < 2:
+        return header, rows, columns
+    layout = find_layout([path], texts=len(columns.text) or 1, answer=None, text_columns=columns.text)
+    columns = replace(columns, text=layout.texts)
+    if layout.header:
+        return layout.header, rows, columns
+    return [str(number) for number in range(1, len(header) + 1)], filled(table_rows(path, layout.format)), columns
 
 
 def _cell(cell: str, kind: MetadataType, name: str, place: str) -> Any:
