@@ -64,7 +64,7 @@ def build(
     metric: Annotated[str, typer.Option(help="cosine, ip (inner product) or l2 (distance).")] = "cosine",
     words: Annotated[str, typer.Option(help="How Chinese is cut into words: jieba or trigram; none: search by vectors only.")] = "jieba",
     passage: Annotated[int, typer.Option(help="Words in a passage: longer documents are cut between sentences.")] = 200,
-    overlap: Annotated[int, typer.Option(help="Words that a passage repeats of the one before.")] = 0,
+    overlap: Annotated[int, typer.Option(help="Words that a passage repeats of the one before; at most half of --passage.")] = 0,
     text: TextField = "",
     id: IdField = None,
     types: Types = None,
@@ -92,6 +92,8 @@ def build(
             _told(out, index, index.add_files(files, vectors=ready, skip_known=True, shown=_progress(quiet), **options), quiet)
         return
     replaced = overwrite and (out / "index.json").exists()
+    if overwrite and not replaced and out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise PlumeError(f"{out} is no index, and --overwrite replaces nothing else: choose another --out, or delete it yourself.")
     with (
         replacing(out, backend) if replaced else nullcontext(out) as target,
         made_whole(target, backend),
@@ -217,20 +219,43 @@ def embed_again(
 
 
 @app.command("drop")
-def drop(index: IndexFolder, backend: Address = None, quiet: Quiet = False) -> None:
-    """Delete an index: its folder, and what it has on a server."""
+def drop(
+    index: IndexFolder,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    backend: Address = None,
+    quiet: Quiet = False,
+) -> None:
+    """Delete an index: its folder, and what it has on a server. Asks before it does."""
+    from plume.core.errors import PlumeError
     from plume.search import replacing
+    from plume.search.settings import IndexSettings
 
+    IndexSettings.load(index)  # what is no index is refused before anything is asked
+    if not yes and not sys.stdin.isatty():
+        raise PlumeError(f"This deletes {index} for good: confirm with --yes.")
+    if not yes and not typer.confirm(f"Delete {index} for good?"):
+        raise typer.Exit(1)
     replacing.drop(index, backend)
     if not quiet:
         print(f"deleted {index}", file=sys.stderr)
 
 
 def _add(folder: Path, files: list[str], model: Path | None, backend: str | None, quiet: bool, **options: Any) -> None:
+    from plume.core.errors import PlumeError
     from plume.search.index import Index
 
     with Index.open(folder, model=model, backend=backend) as opened:
-        _told(folder, opened, opened.add_files(files, shown=_progress(quiet), **options), quiet)
+        before = len(opened)
+        try:
+            added = opened.add_files(files, shown=_progress(quiet), **options)
+        except (PlumeError, KeyboardInterrupt) as error:
+            if more := len(opened) - before:
+                said = f"{more:,} documents were added before that: give --resume to pass over them when you add the files again."
+                if isinstance(error, PlumeError):
+                    raise PlumeError(f"{error} {said}") from None
+                print(f"\nplume: {said}", file=sys.stderr)
+            raise
+        _told(folder, opened, added, quiet)
 
 
 def _types(given: list[str] | None) -> dict[str, str]:

@@ -52,6 +52,13 @@ def positive(value: int, option: str) -> int:
     return value
 
 
+def not_negative(value: int, option: str) -> int:
+    """A number of at least 0."""
+    if value < 0:
+        raise PlumeError(f"{option} {value}: give a number of at least 0.")
+    return value
+
+
 def share(value: float, option: str) -> float:
     """More than 0, at most 1."""
     if not 0 < value <= 1:

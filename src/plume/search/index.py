@@ -77,7 +77,7 @@ class Index:
             recall=arguments.share(recall, "--recall"),
             words=None if words is None else arguments.one_of(Analysis, words, "--words"),
             passage=arguments.positive(passage, "--passage"),
-            overlap=min(overlap, passage // 2),
+            overlap=min(arguments.not_negative(overlap, "--overlap"), passage // 2),
             model=None if model is None or embedder is None else fingerprint_of(model, embedder),
         )
         settings = addressed(path, settings)

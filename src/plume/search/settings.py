@@ -51,7 +51,7 @@ class IndexSettings:
     backend: str = EMBEDDED  # or the URL of another
     dimension: int | None  # None: words only
     metric: Metric = Metric.COSINE
-    type: str = "auto"  # faiss' factory string, or a name of `embedded/types.py`; another backend's own
+    type: str = "auto"  # a name or factory string that --type takes; another backend's own
     recall: float = 0.95  # that type "auto" has to reach
     words: Analysis | None = Analysis.JIEBA  # None: vectors only
     passage: int = 200  # words a passage has at most

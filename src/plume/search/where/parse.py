@@ -194,7 +194,8 @@ class _Parser:
     def _value(self, kind: MetadataType | None) -> Value:
         token = self._take("string", "number", "true", "false")
         if token is None:
-            self._fail("expected a value: 'text', a number, TRUE or FALSE")
+            quoted = f"; text stands in quotes: '{self._next.text}'" if self._next.kind == "name" else ""
+            self._fail(f"expected a value: 'text', a number, TRUE or FALSE{quoted}")
         value: Value
         if token.kind == "string":
             value = token.text[1:-1].replace("''", "'")
@@ -204,7 +205,8 @@ class _Parser:
         else:
             value = token.kind == "true"
         if kind is not None and (type(value) not in _FITTING[kind]):
-            self._fail(f"the field holds {_SHOWN[kind]}, which {token.text} is not", token)
+            quote = f": quote it, '{token.text}'" if kind is MetadataType.TEXT else ""
+            self._fail(f"the field holds {_SHOWN[kind]}, which {token.text} is not{quote}", token)
         return value
 
 
