@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from plume.cli._own_parts import with_parts
+from plume.cli._own_parts import with_parameters_of, with_parts
 
 if TYPE_CHECKING:
     from plume.search.adding import Added
@@ -106,9 +106,7 @@ def build(
         _told(out, index, added, quiet)
 
 
-@app.command("add")
-@with_parts
-def add(
+def _add(
     index: IndexFolder,
     files: Files,
     vectors: ReadyVectors = None,
@@ -116,29 +114,41 @@ def add(
     text: TextField = "",
     id: IdField = None,
     types: Types = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Skip documents that are there already.")] = False,
     backend: Address = None,
     quiet: Quiet = False,
+    **how: bool,
 ) -> None:
+    from plume.core.errors import PlumeError
+    from plume.search.index import Index
+
+    with Index.open(index, model=model, backend=backend) as opened:
+        before = len(opened)
+        try:
+            added = opened.add_files(files, vectors=vectors, text=text, id=id, types=_types(types), shown=_progress(quiet), **how)
+        except (PlumeError, KeyboardInterrupt) as error:
+            if more := len(opened) - before:
+                said = f"{more:,} documents were added before that: give --resume to pass over them when you add the files again."
+                if isinstance(error, PlumeError):
+                    raise PlumeError(f"{error} {said}") from None
+                print(f"\nplume: {said}", file=sys.stderr)
+            raise
+        _told(index, opened, added, quiet)
+
+
+@app.command("add")
+@with_parts
+@with_parameters_of(_add)
+def add(resume: Annotated[bool, typer.Option("--resume", help="Skip documents that are there already.")] = False, **given: Any) -> None:
     """Add documents."""
-    _add(index, files, model, backend, quiet, vectors=vectors, text=text, id=id, types=_types(types), skip_known=resume)
+    _add(**given, skip_known=resume)
 
 
 @app.command("update")
 @with_parts
-def update(
-    index: IndexFolder,
-    files: Files,
-    vectors: ReadyVectors = None,
-    model: QueryModel = None,
-    text: TextField = "",
-    id: IdField = None,
-    types: Types = None,
-    backend: Address = None,
-    quiet: Quiet = False,
-) -> None:
+@with_parameters_of(_add)
+def update(**given: Any) -> None:
     """Replace documents of the same id; new ones are added."""
-    _add(index, files, model, backend, quiet, vectors=vectors, text=text, id=id, types=_types(types), replace_known=True)
+    _add(**given, replace_known=True)
 
 
 @app.command("remove")
@@ -238,24 +248,6 @@ def drop(
     replacing.drop(index, backend)
     if not quiet:
         print(f"deleted {index}", file=sys.stderr)
-
-
-def _add(folder: Path, files: list[str], model: Path | None, backend: str | None, quiet: bool, **options: Any) -> None:
-    from plume.core.errors import PlumeError
-    from plume.search.index import Index
-
-    with Index.open(folder, model=model, backend=backend) as opened:
-        before = len(opened)
-        try:
-            added = opened.add_files(files, shown=_progress(quiet), **options)
-        except (PlumeError, KeyboardInterrupt) as error:
-            if more := len(opened) - before:
-                said = f"{more:,} documents were added before that: give --resume to pass over them when you add the files again."
-                if isinstance(error, PlumeError):
-                    raise PlumeError(f"{error} {said}") from None
-                print(f"\nplume: {said}", file=sys.stderr)
-            raise
-        _told(folder, opened, added, quiet)
 
 
 def _types(given: list[str] | None) -> dict[str, str]:

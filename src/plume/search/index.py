@@ -64,8 +64,7 @@ class Index:
         """An empty one. Its vectors are those of `model`, a model directory or whatever embeds; or come ready, with `dimension`; without both it
         finds by words only. `words` says how Chinese is cut (jieba or trigram), None leaves words out."""
         path = Path(folder)
-        if path.exists() and any(path.iterdir()) if path.is_dir() else path.exists():
-            raise PlumeError(f"{path} is there already: add to it with 'plume index add', give --overwrite, or choose another --out.")
+        arguments.free(path)
         if model is None and dimension is None and words is None:
             raise PlumeError("An index without a model, vectors or words finds nothing: give one of them.")
         embedder = None if model is None else load_embedder(model)
@@ -141,7 +140,7 @@ class Index:
         )
 
     def _add(self, documents: Any, how: Addition, columns: SourceColumns) -> Added:
-        self._check_sources(how)
+        arguments.check_vectors(self.folder, self.settings, ready=how.vectors is not None, given=self._given is not None)
         with self._changing:
             schema = MetadataSchema(self.backend.columns, columns.types)
             try:
@@ -153,12 +152,6 @@ class Index:
         return added
 
     prepared: str | None = None  # what the last addition built, in words
-
-    def _check_sources(self, how: Addition) -> None:
-        if how.vectors is not None and self.settings.dimension is None:
-            raise PlumeError(f"{self.folder} has words only: it takes no vectors.")
-        if how.vectors is None and self.settings.dimension is not None and self.settings.model is None and self._given is None:
-            raise PlumeError(f"The vectors of {self.folder} came ready, without a model: give new ones with --vectors too.")
 
     def remove(self, ids: Sequence[str]) -> int:
         """How many of these documents were there, and are not any more."""
@@ -221,7 +214,7 @@ class Index:
         arguments.positive(top, "--top")
         if top > CANDIDATES:  # room is made for as many as are asked for
             top = min(top, max(1, self.backend.count()[1]))
-        side, reranker = self._side(by), load_reranker(rerank)
+        side, reranker = arguments.side(self.folder, self.settings, by or self.default_by), load_reranker(rerank)
         wide = max(top, CANDIDATES) if side == "hybrid" or reranker else top
         vectors = self._query_vectors(queries) if side != "words" else None
         with self.backend.snapshot():
@@ -234,16 +227,6 @@ class Index:
     def condition(self, where: str | None) -> Condition | None:
         """A filter over this index's fields, read."""
         return None if where is None else parse_where(where, {**self.backend.columns, ID: MetadataType.TEXT})
-
-    def _side(self, by: str | None) -> str:
-        side = by or self.default_by
-        if side not in ("vectors", "words", "hybrid"):
-            raise PlumeError(f"'{side}' is no way to search: give vectors, words or hybrid.")
-        if side != "words" and self.settings.dimension is None:
-            raise PlumeError(f"{self.folder} has words only: search it --by words.")
-        if side != "vectors" and self.settings.words is None:
-            raise PlumeError(f"{self.folder} has vectors only: search it --by vectors.")
-        return side
 
     def _query_vectors(self, queries: list[str]) -> Vectors:
         return checked(self._embed(queries), self.settings, lambda row: f"The query '{queries[row][:60]}'")

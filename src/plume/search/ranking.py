@@ -1,8 +1,8 @@
 """Hits out of what the two sides found: merged by their scores, read at once.
 
 Scores of two sides have different scales: each side's are put between its best, which is 1, and what it did not find, which is 0, and averaged
-(min–max CombSUM: Lee 1997, "Analyses of multiple evidence combination"). Reciprocal ranks (Cormack, Clarke and Büttcher 2009) need no scale, but do not
-see by how much a side prefers its first, and where one side was clearly the better they fell behind it (docs/search.md).
+(min–max CombSUM: Lee 1997, "Analyses of multiple evidence combination"). Reciprocal ranks (Cormack, Clarke and Büttcher 2009) need no scale, but
+do not see by how much a side prefers its first, and where one side was clearly the better they fell behind it (docs/search.md).
 """
 
 from __future__ import annotations

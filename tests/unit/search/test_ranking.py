@@ -15,7 +15,9 @@ SIDES = st.dictionaries(st.integers(0, 30), st.integers(1, 1_000).map(lambda num
 def test_scales_do_not_matter(vectors: dict[int, float], words: dict[int, float], asked: int, times: float, more: int) -> None:
     """Vectors may be cosines, products or negative distances, of any scale and origin; words have a zero of their own."""
     found = merged(vectors, words, asked=asked)
-    other = merged({key: times * (score + more) for key, score in vectors.items()}, {key: times * score for key, score in words.items()}, asked=asked)
+    other = merged(
+        {key: times * (score + more) for key, score in vectors.items()}, {key: times * score for key, score in words.items()}, asked=asked
+    )
     assert other == pytest.approx(found) and set(found) == {*vectors, *words}
     assert list(found.values()) == sorted(found.values(), reverse=True)
     assert all(0 <= score <= 1 for score in found.values())

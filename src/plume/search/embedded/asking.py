@@ -75,4 +75,3 @@ class Searcher:
             return bool(self.index.search(one, 1, params=self._parameters(16, none))[1][0, 0] < 0)
         except RuntimeError:
             return False
-

@@ -51,7 +51,9 @@ class EmbeddedStore(StoreReader):
     def create(cls, folder: Path, settings: IndexSettings) -> Self:
         """An empty index in a folder that is there. A type that faiss does not know is refused before anything is embedded."""
         if settings.dimension is not None and settings.type != building.AUTO:
-            ann.declared(types.factory(settings.type, dimension=settings.dimension, rows=building.SMALL), settings.dimension, settings.metric)
+            ann.declared(
+                types.factory(settings.type, dimension=settings.dimension, rows=building.SMALL), settings.dimension, settings.metric
+            )
         return cls(folder, settings, database.create(folder))
 
     @classmethod
