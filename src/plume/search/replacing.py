@@ -18,7 +18,9 @@ def replacing(folder: Path, url: str) -> Iterator[Path]:
     """Where to make the new index; if that goes well, it takes the place of the one in `folder`. `url` is the server that knows both, if any."""
     whole = folder.resolve()  # what a link names is replaced, not the link
     if Path.cwd().is_relative_to(whole):
-        raise PlumeError(f"{folder} is the directory you are in, which would be gone: change to the one above it, and call it {whole.name}.")
+        raise PlumeError(
+            f"{folder} is the directory you are in, which would be gone: change to the one above it, and call it {whole.name}."
+        )
     with writer_lock(folder):
         fresh = beside(whole, url)
         yield fresh
