@@ -125,7 +125,9 @@ class Bench:
         def fasttext(pooling: str, seed: int) -> Cell:
             folder = self.cache / f"fasttext{seed}"
             if not folder.exists():
-                plume.pretrain("fasttext/tiny", corpus=self.data / self.language.corpus, out=folder, seed=seed, budget="2e7tokens", quiet=True)
+                plume.pretrain(
+                    "fasttext/tiny", corpus=self.data / self.language.corpus, out=folder, seed=seed, budget="2e7tokens", quiet=True
+                )
             model = plume.load(folder)
             if pooling == "mean":
                 return self.sets.scores(model.embed(self.sets.texts))

@@ -114,13 +114,17 @@ def test_tuned_word_vectors_embed(family: str, plume: Run, text: Path, tmp_path:
 
     words, data = tmp_path / "words", tmp_path / "train.tsv"
     settings = ("dimension=8", "epochs=1", "least=1", *(("buckets=50",) if family == "fasttext" else ()))
-    assert plume("pretrain", f"{family}/tiny", "--corpus", text, "--out", words, "-q", *(w for s in settings for w in ("--set", s))).code == 0
+    assert (
+        plume("pretrain", f"{family}/tiny", "--corpus", text, "--out", words, "-q", *(w for s in settings for w in ("--set", s))).code == 0
+    )
     data.write_text("".join(f"{line} the cat\t{number % 2}\n" for number, line in enumerate(text.read_text().splitlines()[:20]) if line))
     texts = ["the cat finds a box", "zzqqx", "", "Two cats"]
     before = library.load(words)
     for mode, same in (("probe", True), ("full", False)):
         out = tmp_path / mode
-        tuned = plume("tune", words, "--task", "classification", "--train", data, "--dev", data, "--mode", mode, "--out", out, "--epochs", 2, "-q")
+        tuned = plume(
+            "tune", words, "--task", "classification", "--train", data, "--dev", data, "--mode", mode, "--out", out, "--epochs", 2, "-q"
+        )
         assert tuned.code == 0, tuned.err
         loaded = library.load(out)
         assert loaded.width == 8 and np.allclose(loaded.embed(texts), before.embed(texts), atol=1e-6) == same

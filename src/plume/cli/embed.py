@@ -21,7 +21,9 @@ def run(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Overwrite --out.")] = False,
     text: Annotated[
         str | None,
-        typer.Option(help="Field of JSONL files or column of tables, by name or number, that holds the text.  [default: text; found in tables]"),
+        typer.Option(
+            help="Field of JSONL files or column of tables, by name or number, that holds the text.  [default: text; found in tables]"
+        ),
     ] = None,
     pooling: Annotated[
         str | None,

@@ -9,9 +9,7 @@ import typer
 
 
 def run(
-    folder: Annotated[
-        Path, typer.Argument(help="Hugging Face or sentence-transformers directory, or a file of word vectors.")
-    ],
+    folder: Annotated[Path, typer.Argument(help="Hugging Face or sentence-transformers directory, or a file of word vectors.")],
     out: Annotated[Path, typer.Option(help="Output model directory.")],
 ) -> None:
     """Import a Hugging Face directory, with its task head if it has one, or a file of word vectors."""

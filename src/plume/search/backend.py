@@ -40,7 +40,9 @@ class Matches(NamedTuple):
     """The best first. Where there are fewer than asked for, the key is NONE and the score -inf."""
 
     keys: NDArray[np.int64]  # [Q, K]
-    scores: NDArray[np.float32]  # [Q, K] the higher the better: cosine, inner product, negative squared distance, or what a type estimates of it; BM25 for words
+    scores: NDArray[
+        np.float32
+    ]  # [Q, K] the higher the better: cosine, inner product, negative squared distance, or an estimate of it; BM25
 
 
 class Backend(Protocol):
