@@ -65,6 +65,8 @@ class Index:
         finds by words only. `words` says how Chinese is cut (jieba or trigram), None leaves words out."""
         path = Path(folder)
         arguments.free(path)
+        if dimension is not None:
+            arguments.positive(dimension, "dimension")
         if model is None and dimension is None and words is None:
             raise PlumeError("An index without a model, vectors or words finds nothing: give one of them.")
         embedder = None if model is None else load_embedder(model)

@@ -141,7 +141,7 @@ def test_a_newer_or_damaged_index(index: Index) -> None:
     [
         ({"words": None}, "finds nothing"), ({"words": "chars"}, "--words chars: give jieba, trigram"), ({"metric": "dot"}, "--metric dot"),
         ({"recall": 2.0}, "--recall 2.0"), ({"passage": 0}, "--passage 0"), ({"backend": "mongo://x"}, "no backend 'mongo'"),
-        ({"model": "nowhere"}, "no model directory nowhere"),
+        ({"model": "nowhere"}, "no model directory nowhere"), ({"dimension": 0}, "dimension 0: give a number of at least 1"),
     ],
 )  # fmt: skip
 def test_options(options: dict[str, Any], said: str, tmp_path: Path) -> None:
