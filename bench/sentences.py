@@ -9,7 +9,6 @@ counted, tokenizing is.
 
 from __future__ import annotations
 
-import argparse
 import csv
 import os
 import statistics
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _rounds import options, ratio
 
 
 def corpora(data: Path, count: int) -> dict[str, list[str]]:
@@ -49,14 +49,7 @@ def encoders(weights: Path, folder: Path) -> dict[str, Callable[[list[str]], Any
 
 def main() -> None:
     """Print a line for each corpus and encoder."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--weights", type=Path, required=True)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--texts", type=int, default=2000)
-    parser.add_argument("--quick", action="store_true", help="One round of few texts: does it run?")
-    given = parser.parse_args()
+    given = options(__doc__, "data", texts=2000)
     rounds, count = (1, 200) if given.quick else (given.rounds, given.texts)
     os.environ["HF_HUB_OFFLINE"] = "1"
 
@@ -81,12 +74,11 @@ def report(name: str, texts: int, seconds: dict[str, list[float]], vectors: dict
     base, *_ = seconds
     print(f"{name}: {texts:,} texts, load {os.getloadavg()[0]:.1f}")
     for encoder, spent in seconds.items():
-        ratios = [theirs / ours for theirs, ours in zip(seconds[base], spent, strict=True)]
+        speed = [[texts / one for one in rounds] for rounds in (spent, seconds[base])]
         one, other = (rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (vectors[base], vectors[encoder]))
         cosine = (one * other).sum(1)
         print(
-            f"  {encoder:22} {texts / statistics.median(spent):8.0f} sentences/s  × {statistics.median(ratios):.2f} "
-            f"({min(ratios):.2f}–{max(ratios):.2f})  cosine mean {cosine.mean():.6f}, least {cosine.min():.6f}"
+            f"  {encoder:22} {statistics.median(speed[0]):8.0f} sentences/s  {ratio(*speed)}  cosine mean {cosine.mean():.6f}, least {cosine.min():.6f}"
         )
 
 

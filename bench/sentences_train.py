@@ -10,7 +10,6 @@ loading nor saving is. sentence-transformers' Trainer needs the package datasets
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
 import os
 import statistics
@@ -19,6 +18,7 @@ import time
 from pathlib import Path
 
 from _apart import measured
+from _rounds import options, ratio
 
 RATE, DROPOUT = 3e-5, 0.1
 
@@ -95,16 +95,7 @@ def theirs(weights: Path, text: Path, steps: int, batch: int, length: int, threa
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--weights", type=Path, required=True)
-    parser.add_argument("--text", type=Path, required=True)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--steps", type=int, default=40)
-    parser.add_argument("--batch", type=int, default=64)
-    parser.add_argument("--length", type=int, default=32)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--quick", action="store_true", help="One short round.")
-    asked = parser.parse_args()
+    asked = options(__doc__, "text", steps=40, batch=64, length=32)
     rounds, steps = (1, 12) if asked.quick else (asked.rounds, asked.steps)
     given = (asked.weights, asked.text, steps, asked.batch, asked.length, asked.threads)
     found: list[tuple[float, float]] = []
@@ -113,13 +104,12 @@ def main() -> None:
         values = {side.__name__: measured(side, *given) for side in sides}
         found.append((values["ours"], values["theirs"]))
         print(f"round {number + 1}: plume {found[-1][0]:.2f}, sentence-transformers {found[-1][1]:.2f} steps/s", flush=True)
-    ratios = sorted(one / other for one, other in found)
+    speeds, peers = zip(*found, strict=True)
     peer = "Trainer" if importlib.util.find_spec("datasets") else "old_fit"
     print(
         f"SimCSE, batch {asked.batch}, {asked.length} tokens, {asked.threads} threads: "
-        f"plume {statistics.median(one for one, _ in found):.2f} steps/s, "
-        f"sentence-transformers ({peer}) {statistics.median(other for _, other in found):.2f}; ratio {statistics.median(ratios):.2f} "
-        f"({ratios[0]:.2f} to {ratios[-1]:.2f}); load {os.getloadavg()[0]:.1f}"
+        f"plume {statistics.median(speeds):.2f} steps/s, sentence-transformers ({peer}) {statistics.median(peers):.2f}; "
+        f"{ratio(speeds, peers)}; load {os.getloadavg()[0]:.1f}"
     )
 
 

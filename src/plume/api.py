@@ -13,8 +13,8 @@ from plume.comparing.study import make_study, parse_task
 from plume.core.errors import PlumeError
 from plume.hf.export import export
 from plume.hf.importing import check_free, import_folder, is_task_folder
-from plume.hf.sentence_folders import write_modules
-from plume.hf.static_embedding import export_static
+from plume.hf.sentence_folders import is_static_folder, write_modules
+from plume.hf.static_embedding import export_static, import_static
 from plume.model.recipe import Recipe
 from plume.model.use.language_model import LanguageModel
 from plume.recipes import _catalog as catalog
@@ -120,8 +120,10 @@ def compare(
     return made.results
 
 
-def import_hf(folder: str | Path, *, out: str | Path) -> LanguageModel | TunedModel:
-    """A Hugging Face directory as a plume model directory; one with a task's head as a tuned model."""
+def import_hf(folder: str | Path, *, out: str | Path) -> LanguageModel | TunedModel | WordModel:
+    """A Hugging Face directory as a plume model directory; one with a task's head as a tuned model, a StaticEmbedding as word vectors."""
+    if is_static_folder(Path(folder)):
+        return import_static(Path(folder), Path(out))
     if is_task_folder(Path(folder)):
         return import_tuned(Path(folder), Path(out))
     imported = import_folder(Path(folder), Path(out))
@@ -142,10 +144,10 @@ def export_hf(folder: str | Path, *, out: str | Path, task: str | None = None) -
 def export_sentence_transformers(folder: str | Path, *, out: str | Path) -> None:
     """A plume model directory as one that sentence-transformers loads, with the same vectors."""
     model = load(folder)
-    if isinstance(model, WordModel):
+    body = model.embedder if isinstance(model, TunedModel) else model
+    if isinstance(body, WordModel):
         check_free(Path(out))
-        export_static(model, Path(out))
+        export_static(body, Path(out))
         return
-    body = model.body if isinstance(model, TunedModel) else model
     sentence = body.sentence or SentenceVectors()
     export(body.model, body.tokenizer, Path(out), more=lambda target: write_modules(target, body.model, sentence))

@@ -108,6 +108,28 @@ def plume(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) ->
 
 
 @pytest.fixture
+def ray_address() -> Iterator[str]:
+    """A Ray of this test's own, with two CPUs. `auto` finds it, and with it the token that Ray may ask for; an address would not."""
+    pytest.importorskip("ray")
+    begin = ["start", "--head", "--block", "--num-cpus=2", "--port=0", "--include-dashboard=false", "--disable-usage-stats"]
+    running = subprocess.Popen(
+        [str(Path(sys.executable).with_name("ray")), *begin], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    try:
+        assert running.stdout is not None
+        said = []
+        for line in running.stdout:
+            said.append(line)
+            if "--block" in line:  # the last that it says before it waits
+                break
+        assert running.poll() is None, "".join(said)
+        yield "auto"
+    finally:
+        running.terminate()
+        running.communicate()
+
+
+@pytest.fixture
 def text(corpus: Corpus) -> Path:
     return corpus.files[0]
 

@@ -8,7 +8,6 @@ import random
 import shlex
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -268,15 +267,8 @@ def test_from_python_with_a_recipe_of_ones_own_and_other_kinds_of_task(files: Pa
 
 
 @pytest.mark.slow
-def test_on_ray_with_two_workers_the_table_is_the_same(files: Path, whole: Path, tmp_path: Path, start: Start) -> None:
-    pytest.importorskip("ray")
-    ray = [str(Path(sys.executable).with_name("ray"))]
-    begin = ["start", "--head", "--num-cpus=2", "--port=0", "--include-dashboard=false", "--disable-usage-stats"]
-    subprocess.run([*ray, *begin], check=True, capture_output=True)
-    try:
-        finish(start(command(files, tmp_path / "ray", "--engine", "ray", "--address", "auto")))
-    finally:
-        subprocess.run([*ray, "stop", "--force"], check=True, capture_output=True)
+def test_on_ray_with_two_workers_the_table_is_the_same(files: Path, whole: Path, tmp_path: Path, start: Start, ray_address: str) -> None:
+    finish(start(command(files, tmp_path / "ray", "--engine", "ray", "--address", ray_address)))
     assert figures(tmp_path / "ray") == figures(whole)
 
 

@@ -40,7 +40,7 @@ def test_an_index_in_milvus_from_building_to_its_end(plume: Run, documents: Path
     (tmp_path / "bad.jsonl").write_text('{"id": "a", "text": "x"}\n{"id": "a", "text": "y"}\n')
     assert plume("index", tmp_path / "bad.jsonl", "--no-vectors", "--out", "../bad", "--backend", f"milvus://{tmp_path}/x.db").code == 2
     assert not (tmp_path / "bad").exists()
-    assert plume("index", "drop", "../idx").code == 0 and not (tmp_path / "idx").exists()
+    assert plume("index", "drop", "../idx", "--yes").code == 0 and not (tmp_path / "idx").exists()
     from pymilvus import MilvusClient
 
     assert MilvusClient(f"{tmp_path}/x.db").list_collections() == []

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from plume.core.files import locked
+
 Run = Callable[..., Any]
 DOCUMENTS = [
     {"id": "a", "text": "How to reset your password: open the settings.", "lang": "en", "year": 2021},
@@ -109,3 +111,160 @@ def test_ready_vectors(plume: Run, documents: Path, tmp_path: Path) -> None:
     refused = plume("search", tmp_path / "idx", "password")
     assert refused.code == 2 and "--by words" in refused.err
     assert found(plume("search", tmp_path / "idx", "password", "--by", "words", "--json")) == ["a"]
+
+
+def test_an_index_that_is_written_to_is_neither_replaced_nor_dropped(plume: Run, documents: Path, tmp_path: Path) -> None:
+    out = tmp_path / "idx"
+    assert plume("index", documents, "--no-vectors", "--out", out, "-q").code == 0
+    with locked(out / "lock", "held"):
+        for arguments in ((documents, "--no-vectors", "--out", out, "--overwrite"), ("drop", out, "--yes")):
+            refused = plume("index", *arguments)
+            assert refused.code == 2 and "Another process is writing" in refused.err
+    assert len(found(plume("search", out, "password cats 密码", "--json"))) == 3
+    assert [one.name for one in tmp_path.iterdir() if one.name.startswith(".")] == []
+
+
+def test_a_link_to_an_index(plume: Run, documents: Path, tmp_path: Path) -> None:
+    """What it names is replaced, and dropped with it."""
+    out, link = tmp_path / "idx", tmp_path / "link"
+    assert plume("index", documents, "--no-vectors", "--out", out, "-q").code == 0
+    link.symlink_to(out)
+    assert plume("index", documents, "--no-vectors", "--out", link, "--overwrite", "--words", "trigram", "-q").code == 0
+    assert link.is_symlink() and json.loads(plume("index", "info", out, "--json").out)["words"] == "trigram"
+    assert plume("index", "drop", link, "-y").code == 0
+    assert not out.exists() and not link.is_symlink()
+
+
+def test_the_directory_that_one_is_in_is_not_replaced(plume: Run, documents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "idx"
+    assert plume("index", documents, "--no-vectors", "--out", out, "-q").code == 0
+    monkeypatch.chdir(out)
+    refused = plume("index", documents, "--no-vectors", "--out", ".", "--overwrite")
+    assert refused.code == 2 and "is the directory you are in" in refused.err
+    assert found(plume("search", ".", "sleep", "--json")) == ["b"]
+
+
+def test_text_that_is_no_text(plume: Run, tmp_path: Path) -> None:
+    """Half a surrogate pair: JSON can escape it, and a shell hands one over for each byte that is not UTF-8."""
+    out, half = tmp_path / "idx", "\udcff"
+    (tmp_path / "d.jsonl").write_text(
+        json.dumps({"id": "a", "text": f"password {half}", f"na{half}me": {f"in{half}ner": f"x{half}"}, "tags": [f"y{half}"]}) + "\n"
+    )
+    assert plume("index", tmp_path / "d.jsonl", "--no-vectors", "--out", out, "-q").code == 0
+    (line,) = plume("search", out, f"password {half}", "--json").out.splitlines()
+    assert json.loads(line)["metadata"] == {"na\ufffdme.in\ufffdner": "x\ufffd", "tags": ["y\ufffd"]}
+    for where in (f"id = 'x{half}'", f'"na{half}me" = 1', f"tags HAS '{half}'"):
+        refused = plume("search", out, "password", "--where", where)
+        assert refused.code == 2 and "half a surrogate pair" in refused.err
+    assert "removed 0 of 1" in plume("index", "remove", out, half).err
+
+
+def test_vectors_without_dimensions(plume: Run, documents: Path, tmp_path: Path) -> None:
+    np.save(tmp_path / "v.npy", np.zeros((3, 0), np.float32))
+    refused = plume("index", documents, "--vectors", tmp_path / "v.npy", "--out", tmp_path / "idx")
+    assert refused.code == 2 and "[3, 0]" in refused.err and not (tmp_path / "idx").exists()
+
+
+def test_overwrite_replaces_nothing_but_an_index(plume: Run, documents: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("years of work")
+    for out in (tmp_path / "mine", tmp_path / "mine" / "thesis.txt"):
+        refused = plume("index", documents, "--no-vectors", "--out", out, "--overwrite")
+        assert refused.code == 2 and "is no index, and --overwrite replaces nothing else" in refused.err
+    assert (tmp_path / "mine" / "thesis.txt").read_text() == "years of work"
+    assert plume("index", documents, "--no-vectors", "--out", tmp_path / "new", "--overwrite", "-q").code == 0
+
+
+def test_drop_asks(plume: Run, documents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "idx"
+    assert plume("index", documents, "--no-vectors", "--out", out, "-q").code == 0
+    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
+    refused = plume("index", "drop", out)
+    assert refused.code == 2 and "confirm with --yes" in refused.err and out.exists()
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr(sys, "stdin", Terminal("n\n"))
+    assert plume("index", "drop", out).code == 1 and out.exists()
+    monkeypatch.setattr(sys, "stdin", Terminal("y\n"))
+    assert plume("index", "drop", out).code == 0 and not out.exists()
+    refused = plume("index", "drop", out, "-y")
+    assert refused.code == 2 and "is not an index" in refused.err
+
+
+def test_numbers_that_mean_nothing(plume: Run, documents: Path, tmp_path: Path) -> None:
+    out, queries = tmp_path / "idx", tmp_path / "queries.tsv"
+    queries.write_text("reset password\ta\n")
+    refused = plume("index", documents, "--no-vectors", "--out", out, "--overlap", -5)
+    assert refused.code == 2 and "--overlap -5" in refused.err and not out.exists()
+    assert plume("index", documents, "--no-vectors", "--out", out, "-q").code == 0
+    for top in (0, -3):
+        for asked in (("x",), ("--eval", queries)):
+            refused = plume("search", out, *asked, "--top", top)
+            assert refused.code == 2 and f"--top {top}: give a number of at least 1" in refused.err
+    refused = plume("search", out, "x", "--where", "id = 1")
+    assert refused.code == 2 and "quote it, '1'" in refused.err
+    refused = plume("search", out, "x", "--where", "lang = en")
+    assert refused.code == 2 and "text stands in quotes: 'en'" in refused.err
+
+
+def test_scores_of_compressed_vectors_are_called_estimates(plume: Run, tmp_path: Path, language_model: Any) -> None:
+    model, out, queries = tmp_path / "model", tmp_path / "idx", tmp_path / "queries.tsv"
+    language_model("bert").save(model)
+    (tmp_path / "docs.txt").write_text("".join(f"document {number} of {number % 7} pages\n" for number in range(300)))
+    queries.write_text("document 3\tdocs.txt:4\n")
+    assert plume("index", tmp_path / "docs.txt", "--model", model, "--out", out, "--type", "pq", "-q").code == 0
+    asked = ("search", out, "document 3", "--by", "vectors", "--top", 1)
+    assert "vectors ≈ " in plume(*asked).out and "≈" not in plume(*asked, "--exact").out
+    assert json.loads(plume(*asked, "--json").out)["estimated"] is True
+    assert "estimated" not in json.loads(plume(*asked, "--json", "--exact").out)
+    rows = [json.loads(plume("search", out, "--eval", queries, "--by", "vectors", "--json", *more).out) for more in ((), ("--exact",))]
+    assert "against_exact" in rows[0] and "against_exact" not in rows[1]
+
+
+def test_an_addition_that_fails_says_how_to_go_on(plume: Run, documents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from plume.search import adding
+
+    monkeypatch.setattr(adding, "CHUNK", 1)
+    out, more = tmp_path / "idx", tmp_path / "more.jsonl"
+    assert plume("index", documents, "--no-vectors", "--out", out, "-q").code == 0
+    lines = [json.dumps({"id": f"n{number}", "text": "a further one"}) for number in range(7)]
+    more.write_text("\n".join([*lines[:6], '{"id": "n6", "text": 3}']))
+    refused = plume("index", "add", out, more)
+    assert refused.code == 2 and "more.jsonl, line 7" in refused.err and "5 documents were added before that: give --resume" in refused.err
+    more.write_text("\n".join(lines))
+    refused = plume("index", "add", out, more)
+    assert refused.code == 2 and "pass over all that are there with --resume" in refused.err
+    again = plume("index", "add", out, more, "--resume")
+    assert again.code == 0 and "2 documents" in again.err and "5 there already" in again.err
+
+
+def test_files_of_one_name_in_two_folders(plume: Run, tmp_path: Path) -> None:
+    files = [tmp_path / folder / "notes.txt" for folder in ("one", "two")]
+    for file in files:
+        file.parent.mkdir()
+        file.write_text(f"a password for {file.parent.name}\n")
+    (tmp_path / "other.txt").write_text("nothing\n")
+    assert plume("index", *files, tmp_path / "other.txt", "--no-vectors", "--out", tmp_path / "idx", "-q").code == 0
+    assert set(found(plume("search", tmp_path / "idx", "password", "--json"))) == {"one/notes.txt:1", "two/notes.txt:1"}
+    assert found(plume("search", tmp_path / "idx", "nothing", "--json")) == ["other.txt:1"]
+    refused = plume("index", files[0], files[0], "--no-vectors", "--out", tmp_path / "twice")
+    assert refused.code == 2 and "was given before" in refused.err
+
+
+def test_tables_without_a_header_or_the_name_text(plume: Run, tmp_path: Path) -> None:
+    """Read as tasks read them: what separates the cells is found, and so is the text; `--text` and `--id` may be numbers."""
+    table = tmp_path / "scored.csv"
+    table.write_text("".join(f"genre\t{year}\ta password, {year}\n" for year in range(2001, 2031)))
+    assert plume("index", table, "--no-vectors", "--out", tmp_path / "a", "--text", "3", "--id", "2", "-q").code == 0
+    assert found(plume("search", tmp_path / "a", "2007", "--json")) == ["2007"]
+    (tmp_path / "named.csv").write_text("number,sentence\n" + "".join(f'{one},"the word, {one}"\n' for one in range(30)))
+    assert plume("index", tmp_path / "named.csv", "--no-vectors", "--out", tmp_path / "b", "-q").code == 0
+    assert found(plume("search", tmp_path / "b", "word", "--where", "number = 3", "--json")) == ["named.csv:5"]
+    (tmp_path / "one.csv").write_text('text\n"a cat, a box"\n')
+    assert plume("index", tmp_path / "one.csv", "--no-vectors", "--out", tmp_path / "c", "-q").code == 0
+    assert json.loads(plume("search", tmp_path / "c", "cat", "--json").out)["text"] == "a cat, a box"
+    refused = plume("index", table, "--no-vectors", "--out", tmp_path / "d", "--text", "body")
+    assert refused.code == 2 and "there is no column 'body'" in refused.err

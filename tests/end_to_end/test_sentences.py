@@ -98,3 +98,27 @@ def test_bad_input_is_refused_and_nothing_is_left(given: list[str], said: str, b
     made = [str(tmp_path / one) if one.endswith((".tsv", ".txt")) else one for one in given]
     done = plume("sentences", "train", str(base), *made, "--out", str(tmp_path / "out"))
     assert done.code == 2 and said in done.err.replace("\n", " ") and not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+def test_embedding_on_ray_gives_the_same_vectors(base: Path, tmp_path: Path, plume: Any, ray_address: str) -> None:
+    """Four chunks over two workers, in the order of the lines; a run that was stopped goes on there."""
+    (tmp_path / "corpus.txt").write_text("".join(f"{TEXTS[n % len(TEXTS)]} {n}\n" for n in range(3 * 4096 + 100)), encoding="utf-8")
+    asked = ("embed", base, tmp_path / "corpus.txt", "--threads", 1, "-q")
+    assert plume(*asked, "--out", tmp_path / "local.npy").code == 0
+    there = plume(*asked, "--out", tmp_path / "ray.npy", "--engine", "ray", "--address", ray_address)
+    assert there.code == 0, there.err
+    assert (tmp_path / "ray.npy").read_bytes() == (tmp_path / "local.npy").read_bytes()
+
+
+def test_an_engine_that_is_not_there(base: Path, tmp_path: Path, plume: Any) -> None:
+    pytest.importorskip("ray")
+    (tmp_path / "corpus.txt").write_text("a text\n")
+    asked = ("embed", base, tmp_path / "corpus.txt", "--out", tmp_path / "v.npy")
+    for more, said in (
+        (("--engine", "ray", "--address", "127.0.0.1:1"), "No Ray answers"),
+        (("--engine", "spark"), "There is no engine 'spark'"),
+        (("--address", "127.0.0.1:1"), "add --engine ray"),
+    ):
+        refused = plume(*asked, *more)
+        assert refused.code == 2 and said in refused.err

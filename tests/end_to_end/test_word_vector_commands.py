@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 Run = Callable[..., Any]
@@ -104,3 +105,32 @@ def test_what_users_get_wrong(plume: Run, run_folder: Path, words: list[str], te
     refused(plume("pretrain", "word2vec", "--corpus", text, "--out", tmp_path / "x", "--set", "windw=3"), "windw")
     refused(plume("show", "word2vec", "--visibility"), "word vectors")
     assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize("family", ["word2vec", "fasttext"])
+def test_tuned_word_vectors_embed(family: str, plume: Run, text: Path, tmp_path: Path) -> None:
+    """As before where they stayed as they were; as the task has made them where they learned."""
+    import plume as library
+
+    words, data = tmp_path / "words", tmp_path / "train.tsv"
+    settings = ("dimension=8", "epochs=1", "least=1", *(("buckets=50",) if family == "fasttext" else ()))
+    assert (
+        plume("pretrain", f"{family}/tiny", "--corpus", text, "--out", words, "-q", *(w for s in settings for w in ("--set", s))).code == 0
+    )
+    data.write_text("".join(f"{line} the cat\t{number % 2}\n" for number, line in enumerate(text.read_text().splitlines()[:20]) if line))
+    texts = ["the cat finds a box", "zzqqx", "", "Two cats"]
+    before = library.load(words)
+    for mode, same in (("probe", True), ("full", False)):
+        out = tmp_path / mode
+        tuned = plume(
+            "tune", words, "--task", "classification", "--train", data, "--dev", data, "--mode", mode, "--out", out, "--epochs", 2, "-q"
+        )
+        assert tuned.code == 0, tuned.err
+        loaded = library.load(out)
+        assert loaded.width == 8 and np.allclose(loaded.embed(texts), before.embed(texts), atol=1e-6) == same
+        assert loaded.embed(texts[1]).any() == (family == "fasttext")
+    fitted = plume("sentences", "fit", tmp_path / "full", "--sif", "--text", text, "--out", tmp_path / "sif")
+    assert fitted.code == 0, fitted.err
+    assert json.loads(plume("embed", tmp_path / "sif", "the cat").out)["vector"]
+    refused = plume("generate", tmp_path / "full", "the cat")
+    assert refused.code == 2 and "Traceback" not in refused.err

@@ -163,3 +163,36 @@ def test_static_vectors_distilled_from_an_encoder(bert: Path, tmp_path: Path) ->
     np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=1e-4)  # directions have no sign
     export_sentence_transformers(tmp_path / "static", out=tmp_path / "st")
     np.testing.assert_allclose(theirs(tmp_path / "st", lines[:3]), found, atol=1e-6)
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta", "t5"])  # WordPiece, bytes, SentencePiece
+def test_a_static_embedding_is_imported(family: str, miniature: Any, tokenizer_for: Any, tmp_path: Path) -> None:
+    """Unknown tokens have a row as all others; what stands behind it, the prompt and a length to which texts are cut are kept."""
+    import tokenizers
+
+    backend = tokenizers.Tokenizer.from_str(tokenizer_for(miniature(family)).backend.to_str())
+    torch.manual_seed(0)
+    table = torch.randn(backend.get_vocab_size() + 3, 8)  # padded to a round number, as some are
+    static = models.StaticEmbedding(backend, embedding_weights=table)
+    dense = models.Dense(8, 6, activation_function=torch.nn.Tanh())
+    library.SentenceTransformer(modules=[static, dense, models.Normalize()], device="cpu").save(str(tmp_path / "st"))
+    made = plume.import_hf(tmp_path / "st", out=tmp_path / "model")
+    texts = [*TEXTS, "zebra ☃ quixotic ﷽"]
+    np.testing.assert_allclose(made.embed(texts), theirs(tmp_path / "st", texts), atol=1e-6)
+    assert plume.load(tmp_path / "model").width == 6
+    backend.enable_truncation(5)
+    library.SentenceTransformer(
+        modules=[models.StaticEmbedding(backend, embedding_weights=table)], prompts={"q": "two "}, default_prompt_name="q", device="cpu"
+    ).save(str(tmp_path / "cut"))
+    plume.import_hf(tmp_path / "cut", out=tmp_path / "short")
+    np.testing.assert_allclose(plume.load(tmp_path / "short").embed(texts), theirs(tmp_path / "cut", texts), atol=1e-6)
+
+
+def test_static_vectors_there_and_back(bert: Path, tmp_path: Path) -> None:
+    (tmp_path / "corpus.txt").write_text("the cat finds a box\ntwo apples near the river\n", encoding="utf-8")
+    static = distil_static(bert / "plume", [str(tmp_path / "corpus.txt")], tmp_path / "static", dimensions=8)
+    export_sentence_transformers(tmp_path / "static", out=tmp_path / "st")
+    again = plume.import_hf(tmp_path / "st", out=tmp_path / "again")
+    np.testing.assert_allclose(again.embed(TEXTS), static.embed(TEXTS), atol=1e-6)
+    with pytest.raises(PlumeError, match="exists already"):
+        plume.import_hf(tmp_path / "st", out=tmp_path / "again")

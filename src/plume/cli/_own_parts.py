@@ -31,13 +31,34 @@ Parts = Annotated[
 
 def with_parts(run: Callable[..., Any]) -> Callable[..., Any]:
     """The command, with --parts besides its own options."""
-    signature = inspect.signature(run, eval_str=True)
     option = inspect.Parameter("parts", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Parts)
 
     @functools.wraps(run)
     def command(parts: Any = None, **given: Any) -> Any:
         return run(**given)
 
-    command.__signature__ = signature.replace(parameters=[*signature.parameters.values(), option])  # type: ignore[attr-defined]
-    command.__annotations__ = {name: one.annotation for name, one in signature.parameters.items()} | {"parts": Parts}
+    return _declared(command, [*_parameters(run), option])
+
+
+def with_parameters_of(shared: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The command, with the arguments and options of another function before its own; it gets them by name."""
+
+    def decorated(run: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(run)
+        def command(**given: Any) -> Any:
+            return run(**given)
+
+        return _declared(command, [one.replace(kind=one.KEYWORD_ONLY) for one in (*_parameters(shared), *_parameters(run))])
+
+    return decorated
+
+
+def _parameters(run: Callable[..., Any]) -> list[inspect.Parameter]:
+    return [one for one in inspect.signature(run, eval_str=True).parameters.values() if one.kind is not one.VAR_KEYWORD]
+
+
+def _declared(command: Callable[..., Any], parameters: list[inspect.Parameter]) -> Callable[..., Any]:
+    """For typer, which reads the command line from a signature."""
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {one.name: one.annotation for one in parameters}
     return command

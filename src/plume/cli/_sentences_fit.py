@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 def run(
     model: Model,
     out: Annotated[Path, typer.Option(help="Output model directory.")],
-    text: Annotated[list[str] | None, typer.Option(help="Text to fit to, one sentence per line or JSONL; repeatable; - for stdin.")] = None,
-    column: Annotated[str | None, typer.Option(help="Field of JSONL files that holds the text.  [default: text]")] = None,
+    text: Annotated[
+        list[str] | None, typer.Option(help="Text to fit to: one sentence per line, JSONL, TSV or CSV; repeatable; - for stdin.")
+    ] = None,
+    column: Annotated[str | None, typer.Option(help="Field or column that holds the text.  [default: text; found in tables]")] = None,
     pooling: Annotated[
         str | None, typer.Option(help="mean, first, last, max or weighted.  [default: as the model's sentence.json, or by family]")
     ] = None,

@@ -13,8 +13,8 @@ from plume.cli._options import Model
 def run(
     model: Model,
     out: Annotated[Path, typer.Option(help="Output model directory, of word vectors.")],
-    text: Annotated[list[str], typer.Option(help="Text in which tokens are counted, one per line or JSONL; repeatable.")],
-    column: Annotated[str | None, typer.Option(help="Field of JSONL files that holds the text.  [default: text]")] = None,
+    text: Annotated[list[str], typer.Option(help="Text in which tokens are counted: one per line, JSONL, TSV or CSV; repeatable.")],
+    column: Annotated[str | None, typer.Option(help="Field or column that holds the text.  [default: text; found in tables]")] = None,
     dimensions: Annotated[int, typer.Option(help="Principal components that are kept.")] = 256,
     smoothing: Annotated[float, typer.Option(help="a of the weights a / (a + p).")] = 1e-4,
 ) -> None:

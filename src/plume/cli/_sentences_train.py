@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-import signal
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from plume.cli._training import (
+    Budgeted,
+    OutFolder,
+    Precision,
+    QuietRun,
+    Resumed,
+    SaveEvery,
+    TensorBoard,
+    TrainingDevice,
+    end_if_stopped,
+    given,
+)
 
 if TYPE_CHECKING:
     from plume.sentences.training import Trained
@@ -23,7 +34,7 @@ def run(
         typer.Option(help="Data: plain text, a sentence a line; or TSV, CSV or JSONL with pairs, scored pairs, or triples; repeatable."),
     ] = None,
     dev: Annotated[Path | None, typer.Option(help="Data: scored pairs; the checkpoint with the best Spearman correlation is kept.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Output model directory.")] = None,
+    out: OutFolder = None,
     column: Annotated[
         list[str] | None, typer.Option(help="Data: text column, by name or number; twice for pairs, three times for triples.")
     ] = None,
@@ -43,30 +54,29 @@ def run(
     rate: Annotated[float | None, typer.Option(help="Training: peak learning rate.  [default: by model width and method]")] = None,
     length: Annotated[int | None, typer.Option(help="Training: maximum sequence length in tokens.  [default: 32 or 64]")] = None,
     dropout: Annotated[float | None, typer.Option(help="Training: dropout probability.  [default: 0.1]")] = None,
-    budget: Annotated[str | None, typer.Option(help="Training: 10m, 500steps … instead of --epochs.")] = None,
+    budget: Budgeted = None,
     seed: Annotated[int, typer.Option(help="Training: random seed of data order and dropout.")] = 0,
     set_: Annotated[list[str] | None, typer.Option("--set", help='Training: a setting: "schedule=Constant()"; repeatable.')] = None,
     accumulate: Annotated[
         int | None, typer.Option(help="Machine: read a batch in so many parts, to save memory; negatives are still the whole batch's.")
     ] = None,
-    precision: Annotated[str | None, typer.Option(help="Machine: auto, fp32, bf16 or fp16.  [default: auto]")] = None,
-    device: Annotated[str | None, typer.Option(help="Machine: auto, cpu, cuda or mps.  [default: auto]")] = None,
-    save_every: Annotated[str | None, typer.Option(help="Run: checkpoint interval, as a budget.  [default: 5m]")] = None,
-    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Run: also write TensorBoard logs.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Run: print nothing.")] = False,
-    resume: Annotated[Path | None, typer.Option(help="Run: resume this run from its last checkpoint.")] = None,
+    precision: Precision = None,
+    device: TrainingDevice = None,
+    save_every: SaveEvery = None,
+    tensorboard: TensorBoard = False,
+    quiet: QuietRun = False,
+    resume: Resumed = None,
 ) -> None:
     """Train a model's sentence vectors. Ctrl-C saves and exits; --resume continues."""
     from plume.core.errors import PlumeError
     from plume.sentences.options import start_from_options
     from plume.sentences.training import resume as go_on
 
-    given = {
-        "epochs": epochs, "batch": batch, "rate": rate, "length": length, "budget": budget, "accumulate": accumulate, "precision": precision,
-        "device": device, "save_every": save_every, "pooling": pooling, "language": language, "dropout": dropout, "dimensions": dimensions,
-        "score": score, "tensorboard": tensorboard or None, "seed": seed or None, "dev": dev, "columns": column, "overrides": set_,
-    }  # fmt: skip
-    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    options: dict[str, Any] = given(
+        epochs=epochs, batch=batch, rate=rate, length=length, budget=budget, accumulate=accumulate, precision=precision, device=device,
+        save_every=save_every, pooling=pooling, language=language, dropout=dropout, dimensions=dimensions, score=score,
+        tensorboard=tensorboard or None, seed=seed or None, dev=dev, columns=column, overrides=set_,
+    )  # fmt: skip
     if resume is not None:
         if model is not None or out is not None or text or options:
             raise PlumeError("--resume uses the model, files and settings of the run: give no other option with it.")
@@ -84,11 +94,7 @@ def _finish(made: Trained, *, quiet: bool) -> None:
     """Print the scores, the model's place and next steps; a run ended by a signal exits with the signal's usual code."""
     from plume.cli._scores import print_scores
 
-    stopped = made.outcome.stopped_by
-    if stopped is not None:
-        if not quiet:
-            print(f"stopped by {stopped}; progress is saved. To resume: plume sentences train --resume {made.folder}", file=sys.stderr)
-        raise SystemExit(128 + getattr(signal, stopped, signal.SIGTERM))
+    end_if_stopped(made.outcome.stopped_by, "sentences train", made.folder, quiet=quiet)
     if quiet:
         return
     if made.scores:

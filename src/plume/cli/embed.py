@@ -14,12 +14,17 @@ from plume.cli._options import Device, Language, Model
 def run(
     model: Model,
     texts: Annotated[
-        list[str] | None, typer.Argument(help="Texts; with --out files, a text per line or JSONL.  [default: standard input]")
+        list[str] | None, typer.Argument(help="Texts; with --out files: text (one per line), JSONL, TSV or CSV.  [default: standard input]")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Embed files of any length into this .npy or .jsonl file.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue --out after a run that was stopped.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Overwrite --out.")] = False,
-    text: Annotated[str | None, typer.Option(help="Field of JSONL files that holds the text.  [default: text]")] = None,
+    text: Annotated[
+        str | None,
+        typer.Option(
+            help="Field of JSONL files or column of tables, by name or number, that holds the text.  [default: text; found in tables]"
+        ),
+    ] = None,
     pooling: Annotated[
         str | None,
         typer.Option(
@@ -84,7 +89,7 @@ def _print(model: Path, texts: list[str] | None, given: dict[str, Any], *, colum
     if texts is None and sys.stdin.isatty():
         raise PlumeError("Nothing to embed: give texts, a file with --out, or lines on standard input.")
     if texts is not None and column is not None:
-        raise PlumeError("--text names a field of JSONL files: add --out vectors.npy.")
+        raise PlumeError("--text names a field or column of files: add --out vectors.npy.")
     if threads is not None:
         torch.set_num_threads(threads)
     loaded = plume.load(model, **{name: value for name, value in how.items() if value is not None})

@@ -9,9 +9,7 @@ import typer
 
 
 def run(
-    folder: Annotated[
-        Path, typer.Argument(help="Hugging Face directory (config.json, tokenizer files, weights), or a file of word vectors.")
-    ],
+    folder: Annotated[Path, typer.Argument(help="Hugging Face or sentence-transformers directory, or a file of word vectors.")],
     out: Annotated[Path, typer.Option(help="Output model directory.")],
 ) -> None:
     """Import a Hugging Face directory, with its task head if it has one, or a file of word vectors."""
@@ -24,7 +22,14 @@ def run(
         print(f"{out}: {len(made.vectors):,} words × {made.vectors.dimension}")
         return
     from plume.hf.importing import import_folder, is_task_folder
+    from plume.hf.sentence_folders import is_static_folder
 
+    if is_static_folder(folder):
+        from plume.hf.static_embedding import import_static
+
+        words = import_static(folder, out)
+        print(f"{out}: static vectors of {len(words.vectors):,} tokens × {words.vectors.dimension}")
+        return
     if is_task_folder(folder):
         from plume.tuning.exchange import import_tuned
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from plume.cli._own_parts import with_parts
+from plume.cli._own_parts import with_parameters_of, with_parts
 
 if TYPE_CHECKING:
     from plume.search.adding import Added
@@ -63,7 +64,7 @@ def build(
     metric: Annotated[str, typer.Option(help="cosine, ip (inner product) or l2 (distance).")] = "cosine",
     words: Annotated[str, typer.Option(help="How Chinese is cut into words: jieba or trigram; none: search by vectors only.")] = "jieba",
     passage: Annotated[int, typer.Option(help="Words in a passage: longer documents are cut between sentences.")] = 200,
-    overlap: Annotated[int, typer.Option(help="Words that a passage repeats of the one before.")] = 0,
+    overlap: Annotated[int, typer.Option(help="Words that a passage repeats of the one before; at most half of --passage.")] = 0,
     text: TextField = "",
     id: IdField = None,
     types: Types = None,
@@ -76,11 +77,10 @@ def build(
 ) -> None:
     """Build an index: texts, metadata, vectors and words. The command that is meant if none is named."""
     from plume.core.errors import PlumeError
-    from plume.core.files import removed_if_refused
-    from plume.search.again import beside, put_in_place
     from plume.search.arguments import table_of_vectors
-    from plume.search.backends import dropped_if_refused
+    from plume.search.backends import made_whole
     from plume.search.index import Index
+    from plume.search.replacing import replacing
 
     if sum((model is not None, vectors is not None, no_vectors)) != 1 and not (model is not None and vectors is not None):
         raise PlumeError("Give --model MODEL, --vectors FILE (with --model, that queries are embedded with), or --no-vectors.")
@@ -92,11 +92,11 @@ def build(
             _told(out, index, index.add_files(files, vectors=ready, skip_known=True, shown=_progress(quiet), **options), quiet)
         return
     replaced = overwrite and (out / "index.json").exists()
-    target = beside(out, backend) if replaced else out
-    there = target.exists()
+    if overwrite and not replaced and out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise PlumeError(f"{out} is no index, and --overwrite replaces nothing else: choose another --out, or delete it yourself.")
     with (
-        removed_if_refused(target, unless=lambda: there),
-        dropped_if_refused(target, backend, unless=there),
+        replacing(out, backend) if replaced else nullcontext(out) as target,
+        made_whole(target, backend),
         Index.create(
             target, model=model, dimension=dimension, type=type, recall=recall, metric=metric, words=None if words == "none" else words,
             passage=passage, overlap=overlap, backend=backend,
@@ -104,43 +104,51 @@ def build(
     ):  # fmt: skip
         added = index.add_files(files, vectors=ready, shown=_progress(quiet), **options)
         _told(out, index, added, quiet)
-    if replaced:
-        put_in_place(target, out, backend)
+
+
+def _add(
+    index: IndexFolder,
+    files: Files,
+    vectors: ReadyVectors = None,
+    model: QueryModel = None,
+    text: TextField = "",
+    id: IdField = None,
+    types: Types = None,
+    backend: Address = None,
+    quiet: Quiet = False,
+    **how: bool,
+) -> None:
+    from plume.core.errors import PlumeError
+    from plume.search.index import Index
+
+    with Index.open(index, model=model, backend=backend) as opened:
+        before = len(opened)
+        try:
+            added = opened.add_files(files, vectors=vectors, text=text, id=id, types=_types(types), shown=_progress(quiet), **how)
+        except (PlumeError, KeyboardInterrupt) as error:
+            if more := len(opened) - before:
+                said = f"{more:,} documents were added before that: give --resume to pass over them when you add the files again."
+                if isinstance(error, PlumeError):
+                    raise PlumeError(f"{error} {said}") from None
+                print(f"\nplume: {said}", file=sys.stderr)
+            raise
+        _told(index, opened, added, quiet)
 
 
 @app.command("add")
 @with_parts
-def add(
-    index: IndexFolder,
-    files: Files,
-    vectors: ReadyVectors = None,
-    model: QueryModel = None,
-    text: TextField = "",
-    id: IdField = None,
-    types: Types = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Skip documents that are there already.")] = False,
-    backend: Address = None,
-    quiet: Quiet = False,
-) -> None:
+@with_parameters_of(_add)
+def add(resume: Annotated[bool, typer.Option("--resume", help="Skip documents that are there already.")] = False, **given: Any) -> None:
     """Add documents."""
-    _add(index, files, model, backend, quiet, vectors=vectors, text=text, id=id, types=_types(types), skip_known=resume)
+    _add(**given, skip_known=resume)
 
 
 @app.command("update")
 @with_parts
-def update(
-    index: IndexFolder,
-    files: Files,
-    vectors: ReadyVectors = None,
-    model: QueryModel = None,
-    text: TextField = "",
-    id: IdField = None,
-    types: Types = None,
-    backend: Address = None,
-    quiet: Quiet = False,
-) -> None:
+@with_parameters_of(_add)
+def update(**given: Any) -> None:
     """Replace documents of the same id; new ones are added."""
-    _add(index, files, model, backend, quiet, vectors=vectors, text=text, id=id, types=_types(types), replace_known=True)
+    _add(**given, replace_known=True)
 
 
 @app.command("remove")
@@ -221,25 +229,25 @@ def embed_again(
 
 
 @app.command("drop")
-def drop(index: IndexFolder, backend: Address = None, quiet: Quiet = False) -> None:
-    """Delete an index: its folder, and what it has on a server."""
-    import shutil
-
-    from plume.search.backends import drop_backend, elsewhere
+def drop(
+    index: IndexFolder,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    backend: Address = None,
+    quiet: Quiet = False,
+) -> None:
+    """Delete an index: its folder, and what it has on a server. Asks before it does."""
+    from plume.core.errors import PlumeError
+    from plume.search import replacing
     from plume.search.settings import IndexSettings
 
-    settings = elsewhere(index, IndexSettings.load(index), backend)
-    drop_backend(index, settings.backend)
-    shutil.rmtree(index)
+    IndexSettings.load(index)  # what is no index is refused before anything is asked
+    if not yes and not sys.stdin.isatty():
+        raise PlumeError(f"This deletes {index} for good: confirm with --yes.")
+    if not yes and not typer.confirm(f"Delete {index} for good?"):
+        raise typer.Exit(1)
+    replacing.drop(index, backend)
     if not quiet:
         print(f"deleted {index}", file=sys.stderr)
-
-
-def _add(folder: Path, files: list[str], model: Path | None, backend: str | None, quiet: bool, **options: Any) -> None:
-    from plume.search.index import Index
-
-    with Index.open(folder, model=model, backend=backend) as opened:
-        _told(folder, opened, opened.add_files(files, shown=_progress(quiet), **options), quiet)
 
 
 def _types(given: list[str] | None) -> dict[str, str]:

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from plume.cli._training import end_if_stopped
+
 
 def run(
     recipe: Annotated[
@@ -98,8 +100,6 @@ def run(
 
 def _say_what_next(folder: Path, stopped_by: str | None, *, quiet: bool) -> None:
     """Where the model is and what to do next; a run that a signal ended leaves with the signal's usual code."""
-    import signal
-
     from rich.console import Console
 
     from plume.train.card import CARD
@@ -107,6 +107,4 @@ def _say_what_next(folder: Path, stopped_by: str | None, *, quiet: bool) -> None
     console = Console(stderr=True, quiet=quiet, highlight=False, soft_wrap=True)  # a command must stay one line
     if stopped_by is None:
         console.print(f"saved to {folder} (model card: {folder / CARD})")
-        return
-    console.print(f"stopped by {stopped_by}; progress is saved. To resume: plume pretrain --resume {folder}")
-    raise SystemExit(128 + getattr(signal, stopped_by, signal.SIGTERM))
+    end_if_stopped(stopped_by, "pretrain", folder, quiet=quiet)

@@ -31,33 +31,38 @@ def run(
 ) -> None:
     """Search an index by meaning and by words, with filters on metadata."""
     from plume.core.errors import PlumeError
+    from plume.data.documents import clean
     from plume.search.evaluating import evaluate as measure
     from plume.search.evaluating import read_queries, shown
+    from plume.search.hits import estimated
     from plume.search.index import Index
 
     if (evaluate is None) == (not query):
         raise PlumeError("Give a query, or a file of queries with --eval.")
     with Index.open(index, model=model, backend=backend) as opened:
         if evaluate is not None:
-            scores = measure(opened, read_queries(evaluate), ks=sorted({1, 5, top}), where=where, by=by, rerank=rerank)  # type: ignore[arg-type]
+            scores = measure(opened, read_queries(evaluate), ks=sorted({1, 5, top}), where=where, by=by, rerank=rerank, exact=exact)  # type: ignore[arg-type]
             print("\n".join(json.dumps(one.as_json()) for one in scores) if as_json else shown(scores))
             return
-        found = opened.search_many(query or [], top=top, where=where, by=by, rerank=rerank, exact=exact)  # type: ignore[arg-type]
-        for text, hits in zip(query or [], found, strict=True):
+        asked = [clean(one) for one in query or ()]
+        found = opened.search_many(asked, top=top, where=where, by=by, rerank=rerank, exact=exact)  # type: ignore[arg-type]
+        sign = "≈" if not exact and estimated(opened.backend.info()) else ""
+        for text, hits in zip(asked, found, strict=True):
             if not hits:
                 print(f"Nothing found for '{text}'.", file=sys.stderr)
             for rank, hit in enumerate(hits, start=1):
-                print(json.dumps({"query": text, "rank": rank} | hit.as_json(), ensure_ascii=False) if as_json else _shown(rank, hit))
+                record = {"query": text, "rank": rank} | hit.as_json() | ({"estimated": True} if sign and hit.vectors is not None else {})
+                print(json.dumps(record, ensure_ascii=False) if as_json else _shown(rank, hit, sign))
 
 
-def _shown(rank: int, hit: object) -> str:
-    """A hit in two or three lines: where it is and why, then its text."""
+def _shown(rank: int, hit: object, sign: str) -> str:
+    """A hit in two or three lines: where it is and why, then its text. `sign` stands before a score by vectors that is estimated."""
     from plume.search.hits import Hit
 
     assert isinstance(hit, Hit)
     sides = [
         f"{name} {value:.3f}"
-        for name, value in (("vectors", hit.vectors), ("words", hit.words), ("rerank", hit.rerank))
+        for name, value in ((f"vectors {sign}".strip(), hit.vectors), ("words", hit.words), ("rerank", hit.rerank))
         if value is not None
     ]
     why = f"; matched: {', '.join(hit.matched)}" if hit.matched else ""

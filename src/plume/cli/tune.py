@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from plume.cli._training import (
+    Budgeted,
+    OutFolder,
+    Precision,
+    QuietRun,
+    Resumed,
+    SaveEvery,
+    TensorBoard,
+    TrainingDevice,
+    end_if_stopped,
+    given,
+)
 
 if TYPE_CHECKING:
     from plume.tuning.tune import Tuned
@@ -29,7 +41,7 @@ def run(
     dev: Annotated[
         list[Path] | None, typer.Option(help="Development file, for model selection.  [default: a tenth of the training examples]")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Output model directory.")] = None,
+    out: OutFolder = None,
     mode: Annotated[
         str | None,
         typer.Option(
@@ -56,7 +68,7 @@ def run(
     batch: Annotated[int | None, typer.Option(help="Training: batch size.  [default: 8 to 32, by dataset size]")] = None,
     rate: Annotated[float | None, typer.Option(help="Training: peak learning rate.  [default: by model width and mode]")] = None,
     length: Annotated[int | None, typer.Option(help="Training: maximum sequence length in tokens.  [default: as in pre-training]")] = None,
-    budget: Annotated[str | None, typer.Option(help="Training: 10m, 500steps … instead of --epochs.")] = None,
+    budget: Budgeted = None,
     seed: Annotated[int, typer.Option(help="Training: random seed of head initialisation, data order and dropout.")] = 0,
     from_scratch: Annotated[
         bool, typer.Option("--from-scratch", help="Training: discard the pre-trained weights first, as a baseline.")
@@ -88,26 +100,23 @@ def run(
         list[str] | None, typer.Option(help="Task: a setting, such as longest_answer=50; with several tasks ner.crf=true; repeatable.")
     ] = None,
     accumulate: Annotated[int | None, typer.Option(help="Machine: gradient accumulation steps per batch, to save memory.")] = None,
-    precision: Annotated[str | None, typer.Option(help="Machine: auto, fp32, bf16 or fp16.  [default: auto]")] = None,
-    device: Annotated[str | None, typer.Option(help="Machine: auto, cpu, cuda or mps.  [default: auto]")] = None,
-    save_every: Annotated[str | None, typer.Option(help="Run: checkpoint interval, as a budget.  [default: 5m]")] = None,
-    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Run: also write TensorBoard logs.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Run: print nothing.")] = False,
-    resume: Annotated[Path | None, typer.Option(help="Run: resume this run from its last checkpoint.")] = None,
+    precision: Precision = None,
+    device: TrainingDevice = None,
+    save_every: SaveEvery = None,
+    tensorboard: TensorBoard = False,
+    quiet: QuietRun = False,
+    resume: Resumed = None,
 ) -> None:
     """Fine-tune a model for a task, from plain data files. Ctrl-C saves and exits; --resume continues."""
     from plume.core.errors import PlumeError
     from plume.tuning.options import start_from_options
     from plume.tuning.tune import resume as go_on
 
-    # What was not given is not passed on: what it is then, is decided where the model and the data are known.
-    given = {
-        "epochs": epochs, "batch": batch, "rate": rate, "length": length, "budget": budget, "metric": metric, "patience": patience,
-        "answer": answer, "accumulate": accumulate, "precision": precision, "device": device, "save_every": save_every, "mode": mode,
-        "pooling": pooling, "label": label, "language": language, "from_scratch": from_scratch or None,
-        "tensorboard": tensorboard or None, "seed": seed or None,
-    }  # fmt: skip
-    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    options: dict[str, Any] = given(
+        epochs=epochs, batch=batch, rate=rate, length=length, budget=budget, metric=metric, patience=patience, answer=answer,
+        accumulate=accumulate, precision=precision, device=device, save_every=save_every, mode=mode, pooling=pooling, label=label,
+        language=language, from_scratch=from_scratch or None, tensorboard=tensorboard or None, seed=seed or None,
+    )  # fmt: skip
     changes = {"frozen_layers": freeze, "adapters.rank": rank, "place": place, "layer": layer, "dropout": dropout}
     adapted = [*(f"{name}={value}" for name, value in changes.items() if value is not None), *(adapt or ())]
     if resume is not None:
@@ -133,11 +142,7 @@ def _finish(made: Tuned, *, quiet: bool) -> None:
     from plume.tuning.declared import read_declaration
     from plume.tuning.writing.dialogue import Dialogue
 
-    stopped = made.outcome.stopped_by
-    if stopped is not None:
-        if not quiet:
-            print(f"stopped by {stopped}; progress is saved. To resume: plume tune --resume {made.folder}", file=sys.stderr)
-        raise SystemExit(128 + getattr(signal, stopped, signal.SIGTERM))
+    end_if_stopped(made.outcome.stopped_by, "tune", made.folder, quiet=quiet)
     if quiet:
         return
     print(f"ended {made.ended}" if made.ended == "as planned" else f"ended by {made.ended}", file=sys.stderr)

@@ -27,6 +27,7 @@ _REASONS = {
     errno.ENOTDIR: f"a part of the path is a file, not a folder; {_OTHER}",
     errno.EEXIST: f"a part of the path is a file, not a folder; {_OTHER}",
     errno.ENOENT: f"no folder can be made there; {_OTHER}",
+    errno.EBUSY: f"it is in use, as a mount point is; {_OTHER}",
     errno.ENAMETOOLONG: f"the name is too long; {_OTHER}",
 }
 

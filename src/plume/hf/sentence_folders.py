@@ -15,6 +15,7 @@ import torch
 
 from plume.core.errors import PlumeError
 from plume.core.files import read_json, write_json
+from plume.core.part import replace
 from plume.model.checkpoint import read_weights, save_weights
 from plume.model.keymap import State
 from plume.model.networks.model import Model
@@ -52,6 +53,11 @@ def modules_of(folder: Path) -> list[tuple[str, Path]]:
     return [(str(one["type"]).rpartition(".")[2], folder / one["path"]) for one in sorted(listed, key=lambda one: one["idx"])]
 
 
+def is_static_folder(folder: Path) -> bool:
+    """Does it hold a table of tokens' vectors, and no network?"""
+    return is_sentence_folder(folder) and modules_of(folder)[0][0] == "StaticEmbedding"
+
+
 def transformer_folder(folder: Path) -> Path:
     """Where config.json and the weights are: the folder itself, or in old ones 0_Transformer."""
     return next((path for kind, path in modules_of(folder) if kind == "Transformer"), folder) if is_sentence_folder(folder) else folder
@@ -66,14 +72,16 @@ def read_sentence(folder: Path, tokenizer: Tokenizer) -> SentenceVectors | None:
         raise PlumeError(
             f"{folder / MODULES}: plume reads a Transformer with Pooling behind it, not {', '.join([first, *(k for k, _ in rest)])}."
         )
+    return replace(finishing(folder, rest[1:]), pooling=_pooling(rest[0][1]), longest=_longest(body, tokenizer))
+
+
+def finishing(folder: Path, modules: Sequence[tuple[str, Path]]) -> SentenceVectors:
+    """What these modules do to pooled vectors, the prompt and the similarity."""
     package = _optional(folder / PACKAGE)
-    longest = _longest(body, tokenizer)
     prompts = package.get("prompts") or {}
     return SentenceVectors(
-        pooling=_pooling(rest[0][1]),
-        transforms=tuple(one for kind, path in rest[1:] for one in [_transform(kind, path)] if one is not None),
+        transforms=tuple(one for kind, path in modules for one in [_transform(kind, path)] if one is not None),
         prompt=prompts.get(package.get("default_prompt_name"), ""),
-        longest=longest,
         similarity=Similarity(package.get("similarity_fn_name") or "cosine"),
     )
 
@@ -115,13 +123,14 @@ def _transform(kind: str, folder: Path) -> Transform | None:
     config = read_json(folder / "config.json", "it should describe a Dense layer")
     if (activation := config.get("activation_function", "torch.nn.modules.activation.Tanh")) not in _ACTIVATIONS:
         raise PlumeError(f"{folder / 'config.json'}: plume has no {activation} here: Identity and Tanh are known.")
-    state = _weights(folder)
+    state = module_weights(folder)
     weight = state["linear.weight"].float().numpy().T.copy()
     bias = state["linear.bias"].float().numpy() if "linear.bias" in state else np.zeros(weight.shape[1], np.float32)
     return Dense(tanh=_ACTIVATIONS[activation]).with_arrays({"weight": weight, "bias": bias.copy()})
 
 
-def _weights(folder: Path) -> State:
+def module_weights(folder: Path) -> State:
+    """Of one module."""
     if (folder / "model.safetensors").exists():
         return read_weights(folder / "model.safetensors")
     found: State = torch.load(folder / "pytorch_model.bin", map_location="cpu", weights_only=True)

@@ -1,4 +1,4 @@
-"""Static vectors as sentence-transformers' StaticEmbedding: a table of the tokenizer's tokens, whose mean is a text's vector."""
+"""sentence-transformers' StaticEmbedding, in and out: a table of the tokenizer's tokens, whose mean is a text's vector."""
 
 from __future__ import annotations
 
@@ -9,13 +9,45 @@ import torch
 
 from plume.core.errors import PlumeError
 from plume.core.files import write_folder, write_json
-from plume.hf.sentence_folders import MODULES, PACKAGE, write_layers
+from plume.core.part import replace
+from plume.hf.importing import check_free
+from plume.hf.sentence_folders import MODULES, PACKAGE, finishing, module_weights, modules_of, write_layers
 from plume.model.checkpoint import TOKENIZER, WEIGHTS, save_weights
-from plume.static.model import WordModel
+from plume.static.model import WordModel, save_model
+from plume.static.reading import WORDS, as_words
+from plume.static.recipe import Word2Vec
 from plume.static.sif import Mean
+from plume.static.text import Vocabulary
+from plume.text.tokenizer_files import read_backend
 from plume.vectors.sentence import SentenceVectors
 
 _BODY = "0_StaticEmbedding"
+
+
+def import_static(folder: Path, out: Path) -> WordModel:
+    """Word vectors whose words are the tokens, the unknown one among them."""
+    check_free(out)
+    (_, body), *rest = modules_of(folder)
+    table = module_weights(body)["embedding.weight"].float().numpy()
+    tokenizer = read_backend(body / TOKENIZER, format=WORDS)
+    tokens = sorted(tokenizer.get_vocab(with_added_tokens=True), key=tokenizer.token_to_id)
+    rows = [tokenizer.token_to_id(token) for token in tokens]
+    if rows[-1] >= len(table):
+        raise PlumeError(f"The tokenizer in {body} has {len(tokens)} tokens, and the table {len(table)} rows: they do not belong together.")
+    if broken := [token for token in tokens if "\n" in token or "\r" in token]:
+        raise PlumeError(f"{body}: the token {broken[0]!r} has a line break in it, and plume keeps tokens a line each.")
+    sentence = replace(finishing(folder, rest), longest=(tokenizer.truncation or {}).get("max_length"))
+    recipe = Word2Vec(size="imported", title=f"static vectors imported from {folder.name}", dimension=table.shape[1])
+    vocabulary = Vocabulary(words=tuple(tokens), counts=np.zeros(len(tokens), np.int64))  # it does not say how frequent they were
+
+    def fill(target: Path) -> None:
+        save_model(target, recipe=recipe, tokenizer=as_words(tokenizer), vocabulary=vocabulary, arrays={"word": table[rows]})
+        sentence.save(target)
+
+    if out.exists():
+        out.rmdir()
+    write_folder(out, fill)
+    return WordModel.load(out)
 
 
 def export_static(model: WordModel, out: Path) -> None:

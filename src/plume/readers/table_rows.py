@@ -12,6 +12,7 @@ from itertools import islice, zip_longest
 from pathlib import Path
 
 from plume.core.errors import PlumeError
+from plume.data.documents import suffix
 from plume.data.lines import read_lines
 from plume.readers.json_rows import read_objects
 
@@ -103,7 +104,10 @@ def sniff(path: Path) -> tuple[TableFormat, list[Row]]:
     samples = {TableFormat.TSV: list(islice(filled(table_rows(path, TableFormat.TSV)), SAMPLE))}
     with contextlib.suppress(PlumeError):  # the quotation marks of a TSV need not pair up
         samples[TableFormat.CSV] = list(islice(filled(table_rows(path, TableFormat.CSV)), SAMPLE))
-    kind = max(samples, key=lambda kind: constancy(samples[kind]))  # of equals the first: TSV
+    named = suffix(path).lower().removeprefix(".")
+    share = {kind: constancy(rows) for kind, rows in samples.items()}
+    # Of equals TSV; where nothing separates cells, what the file is called.
+    kind = max(share, key=lambda kind: (share[kind], not any(share.values()) and kind == named))
     return kind, samples[kind]
 
 

@@ -39,6 +39,12 @@ def read_table(paths: Sequence[Path], layout: TableLayout, reading: Reading, *, 
         yield Example(texts=cleaned, answer=given, line=line, languages=languages)
 
 
+def read_cells(path: Path, layout: TableLayout) -> Iterator[tuple[int, list[str]]]:
+    """The texts of every row of a file that was found to be laid out so, empty ones too, with their lines; blank lines are no rows."""
+    for line, texts, _, _ in _table([path], layout, Reading(file=path)):
+        yield line, texts
+
+
 def _table(paths: Sequence[Path], own: TableLayout, reading: Reading) -> Iterator[_Found]:
     texts = own.positions(own.texts)
     right = own.positions([own.answer])[0] if own.answer is not None else None

@@ -134,8 +134,8 @@ def _distinct(
     elif known:
         first = next(document for document in chunk if document.id in known)
         raise PlumeError(
-            f"{first.place}: there is a document '{first.id}' already. Ids must differ: give the document another id, or replace the old "
-            "one with 'plume index update'."
+            f"{first.place}: there is a document '{first.id}' already. Ids must differ: give the document another id, replace the old one "
+            "with 'plume index update', or, if an earlier try has added it, pass over all that are there with --resume."
         )
     return chunk, rows
 

@@ -1,7 +1,7 @@
 """What a store of passages must do for an Index: keep texts with typed metadata, vectors and words, and find among them.
 
 An Index (`index.py`) cuts documents into passages, embeds them, reads filters (`where/`), merges what the two sides find and makes hits of it;
-a backend only stores and searches. The embedded one is `embedded/store.py`; others are connected by `--backend URL` and named in `backends.py`.
+a backend only stores and searches. The embedded one is `embedded/store.py`; others are connected by `--backend URL`, a file each in `backends/`.
 
 Keys are whole numbers that the backend gives to passages; the Index only hands them back. They hold until the next `compact`.
 A document is a string id with passages 0, 1, 2 …, which share its metadata. Nothing is seen by other readers before `commit`.
@@ -40,7 +40,9 @@ class Matches(NamedTuple):
     """The best first. Where there are fewer than asked for, the key is NONE and the score -inf."""
 
     keys: NDArray[np.int64]  # [Q, K]
-    scores: NDArray[np.float32]  # [Q, K] the higher the better: cosine, inner product, negative squared distance; BM25 for words
+    scores: NDArray[
+        np.float32
+    ]  # [Q, K] the higher the better: cosine, inner product, negative squared distance, or an estimate of it; BM25
 
 
 class Backend(Protocol):

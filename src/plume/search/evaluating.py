@@ -12,12 +12,13 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 from plume.core.errors import PlumeError
 from plume.data.documents import is_jsonl
 from plume.readers.json_rows import read_objects
 from plume.readers.table_rows import TableFormat, filled, table_rows
+from plume.search.arguments import positive
 from plume.search.index import By, Index
 
 _ADVICE = 'write a query and the id of a document that answers it on each line, with a tab between; or {"query": "…", "ids": ["…"]}'
@@ -36,7 +37,7 @@ class SideScores:
     mrr: float  # mean reciprocal rank of the first right one, of ten
     ndcg: float  # at 10
     milliseconds: float  # a query asked alone, the median
-    exact: float | None = None  # share of the 10 nearest that exact search finds which this found too; None: words have no approximation
+    exact: float | None = None  # share of the 10 nearest that exact search finds which this found too; None: nothing was approximate
 
     def as_json(self) -> dict[str, object]:
         """For --json."""
@@ -80,35 +81,36 @@ def _some(found: dict[str, dict[str, float]], path: Path) -> dict[str, dict[str,
 
 def evaluate(
     index: Index, queries: Mapping[str, Mapping[str, float]], *, ks: Sequence[int] = (1, 5, 10), where: str | None = None,
-    by: By | None = None, rerank: object = None,
+    by: By | None = None, rerank: object = None, exact: bool = False,
 ) -> list[SideScores]:  # fmt: skip
-    """Each way that the index can be searched, or the one that was asked for."""
+    """Each way that the index can be searched, or the one that was asked for; `exact`: compared with all vectors."""
+    for k in ks:
+        positive(k, "--top")
     sides: tuple[By, ...] = (by,) if by else get_args(By) if index.default_by == "hybrid" else (index.default_by,)
     known = index.backend.has([one for ids in queries.values() for one in ids])
     if not known:
         raise PlumeError(f"None of the documents that the queries name is in {index.folder}. Are these the ids of another index?")
-    return [_side(index, queries, side, ks, where, rerank) for side in sides]
+    asked = {"where": where, "rerank": rerank}
+    return [_side(index, queries, ks, asked | {"by": side, "exact": exact and side != "words"}) for side in sides]
 
 
-def _side(
-    index: Index, queries: Mapping[str, Mapping[str, float]], side: By, ks: Sequence[int], where: str | None, rerank: object
-) -> SideScores:
+def _side(index: Index, queries: Mapping[str, Mapping[str, float]], ks: Sequence[int], asked: dict[str, Any]) -> SideScores:
     texts, depth = list(queries), max(*ks, _DEPTH)
     documents, passages = index.backend.count()
     top = depth * min(10, math.ceil(passages / max(1, documents)) + 1) if passages > documents else depth
-    found = [_documents(hits) for hits in index.search_many(texts, top=top, where=where, by=side, rerank=rerank)]
+    found = [_documents(hits) for hits in index.search_many(texts, top=top, **asked)]
     exact = None
-    if side != "words":
-        right = [_documents(hits)[:_DEPTH] for hits in index.search_many(texts, top=top, where=where, by=side, rerank=rerank, exact=True)]
+    if asked["by"] != "words" and not asked["exact"]:
+        right = [_documents(hits)[:_DEPTH] for hits in index.search_many(texts, top=top, **asked | {"exact": True})]
         exact = statistics.fmean(len(set(one[:_DEPTH]) & set(other)) / max(1, len(other)) for one, other in zip(found, right, strict=True))
     times = []
     for text in texts[:_MOST_TIMED]:
         began = time.perf_counter()
-        index.search(text, top=_DEPTH, where=where, by=side, rerank=rerank)
+        index.search(text, top=_DEPTH, **asked)
         times.append(1_000 * (time.perf_counter() - began))
     right_ids = list(queries.values())
     return SideScores(
-        by=side,
+        by=asked["by"],
         queries=len(texts),
         recall={k: statistics.fmean(map(lambda one, ids, k=k: recall_at(one, ids, k), found, right_ids)) for k in ks},  # type: ignore[misc]
         mrr=statistics.fmean(map(reciprocal_rank, found, right_ids)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -9,6 +10,8 @@ from typing import Any
 
 from plume.search.settings import Analysis
 from plume.search.terms import terms
+
+_CODES = re.compile("PQ|SQ|RQ|RaBitQ|PCA", re.IGNORECASE)  # in the names of types that keep something smaller than the vectors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +24,9 @@ class Hit:
     end: int
     score: float  # what the hits are ordered by: of both sides together, of the only one asked, or of the re-ranker
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    vectors: float | None = None  # the score by vectors: cosine, inner product or negative squared distance; None: not among the nearest
+    # By vectors: cosine, inner product or negative squared distance; types that keep codes (sq, pq …) may give an estimate. None: not among the
+    # nearest.
+    vectors: float | None = None
     words: float | None = None  # by words: BM25; None: not among the best
     rerank: float | None = None
     query: str = field(default="", repr=False)
@@ -47,3 +52,10 @@ class Hit:
         }
         sides = {"vectors": self.vectors, "words": self.words, "rerank": self.rerank}
         return found | {name: value for name, value in sides.items() if value is not None} | {"matched": list(self.matched)}
+
+
+def estimated(figures: Mapping[str, Any]) -> bool:
+    """Are scores by vectors those of compressed codes? `figures` are the backend's `info`. What is re-ranked, or merged with passages that came
+    since, is compared with the vectors themselves."""
+    compared = figures.get("refined", 1) > 1 or figures.get("built") != figures.get("rows")
+    return _CODES.search(str(figures.get("type", ""))) is not None and not compared

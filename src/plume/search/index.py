@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -9,6 +10,7 @@ from typing import Any, Literal, Self
 from plume.core.embedder import Embedder
 from plume.core.errors import PlumeError
 from plume.core.files import make_folder
+from plume.data.documents import clean
 from plume.search import arguments
 from plume.search.adding import Added, Addition, add_documents, checked
 from plume.search.address import without_password
@@ -40,6 +42,7 @@ class Index:
         self.folder, self.settings, self.backend = folder, settings, backend
         self._given = model
         self._embedder: Embedder | None = None
+        self._changing = threading.RLock()  # one change at a time, whichever thread makes it
 
     # Opening
 
@@ -61,8 +64,9 @@ class Index:
         """An empty one. Its vectors are those of `model`, a model directory or whatever embeds; or come ready, with `dimension`; without both it
         finds by words only. `words` says how Chinese is cut (jieba or trigram), None leaves words out."""
         path = Path(folder)
-        if path.exists() and any(path.iterdir()) if path.is_dir() else path.exists():
-            raise PlumeError(f"{path} is there already: add to it with 'plume index add', give --overwrite, or choose another --out.")
+        arguments.free(path)
+        if dimension is not None:
+            arguments.positive(dimension, "dimension")
         if model is None and dimension is None and words is None:
             raise PlumeError("An index without a model, vectors or words finds nothing: give one of them.")
         embedder = None if model is None else load_embedder(model)
@@ -74,7 +78,7 @@ class Index:
             recall=arguments.share(recall, "--recall"),
             words=None if words is None else arguments.one_of(Analysis, words, "--words"),
             passage=arguments.positive(passage, "--passage"),
-            overlap=min(overlap, passage // 2),
+            overlap=min(arguments.not_negative(overlap, "--overlap"), passage // 2),
             model=None if model is None or embedder is None else fingerprint_of(model, embedder),
         )
         settings = addressed(path, settings)
@@ -138,33 +142,30 @@ class Index:
         )
 
     def _add(self, documents: Any, how: Addition, columns: SourceColumns) -> Added:
-        self._check_sources(how)
-        schema = MetadataSchema(self.backend.columns, columns.types)
-        try:
-            added = add_documents(self.backend, self.settings, documents, schema, how)
-        except BaseException:
-            self.backend.rollback()
-            raise
-        self.prepared = self.backend.prepare()
+        arguments.check_vectors(self.folder, self.settings, ready=how.vectors is not None, given=self._given is not None)
+        with self._changing:
+            schema = MetadataSchema(self.backend.columns, columns.types)
+            try:
+                added = add_documents(self.backend, self.settings, documents, schema, how)
+            except BaseException:
+                self.backend.rollback()
+                raise
+            self.prepared = self.backend.prepare()
         return added
 
     prepared: str | None = None  # what the last addition built, in words
 
-    def _check_sources(self, how: Addition) -> None:
-        if how.vectors is not None and self.settings.dimension is None:
-            raise PlumeError(f"{self.folder} has words only: it takes no vectors.")
-        if how.vectors is None and self.settings.dimension is not None and self.settings.model is None and self._given is None:
-            raise PlumeError(f"The vectors of {self.folder} came ready, without a model: give new ones with --vectors too.")
-
     def remove(self, ids: Sequence[str]) -> int:
         """How many of these documents were there, and are not any more."""
-        removed = self.backend.remove([str(one) for one in ids])
-        self.backend.commit()
+        with self._changing:
+            removed = self.backend.remove([clean(str(one)) for one in ids])
+            self.backend.commit()
         return removed
 
     def compact(self) -> None:
         """Drop what was removed for good, and build what searches anew."""
-        self.backend.compact()
+        with self._changing:
+            self.backend.compact()
 
     def check(self) -> list[str]:
         """What is wrong, a sentence each; empty if all is well."""
@@ -194,7 +195,7 @@ class Index:
     def search(
         self, query: str, *, top: int = 10, where: str | None = None, by: By | None = None, rerank: Any = None, exact: bool = False
     ) -> list[Hit]:
-        """The best passages for a query. `where` filters by metadata; `by` is vectors, words or hybrid (both, merged by reciprocal ranks);
+        """The best passages for a query. `where` filters by metadata; `by` is vectors, words or hybrid (both, merged by their scores);
         `rerank`, a model directory or a function, reads the best again together with the query; `exact` compares with all vectors."""
         return self.search_many([query], top=top, where=where, by=by, rerank=rerank, exact=exact)[0]
 
@@ -209,14 +210,15 @@ class Index:
         exact: bool = False,
     ) -> list[list[Hit]]:
         """The same for several at once, which is faster."""
+        queries = [clean(one) for one in queries]
         if not all(one.strip() for one in queries):
             raise PlumeError("The query is empty.")
         arguments.positive(top, "--top")
         if top > CANDIDATES:  # room is made for as many as are asked for
             top = min(top, max(1, self.backend.count()[1]))
-        side, reranker = self._side(by), load_reranker(rerank)
+        side, reranker = arguments.side(self.folder, self.settings, by or self.default_by), load_reranker(rerank)
         wide = max(top, CANDIDATES) if side == "hybrid" or reranker else top
-        vectors = self._query_vectors(list(queries)) if side != "words" else None
+        vectors = self._query_vectors(queries) if side != "words" else None
         with self.backend.snapshot():
             condition = self.condition(where)
             near = None if vectors is None else self.backend.search_vectors(vectors, top=wide, where=condition, exact=exact)
@@ -227,16 +229,6 @@ class Index:
     def condition(self, where: str | None) -> Condition | None:
         """A filter over this index's fields, read."""
         return None if where is None else parse_where(where, {**self.backend.columns, ID: MetadataType.TEXT})
-
-    def _side(self, by: str | None) -> str:
-        side = by or self.default_by
-        if side not in ("vectors", "words", "hybrid"):
-            raise PlumeError(f"'{side}' is no way to search: give vectors, words or hybrid.")
-        if side != "words" and self.settings.dimension is None:
-            raise PlumeError(f"{self.folder} has words only: search it --by words.")
-        if side != "vectors" and self.settings.words is None:
-            raise PlumeError(f"{self.folder} has vectors only: search it --by vectors.")
-        return side
 
     def _query_vectors(self, queries: list[str]) -> Vectors:
         return checked(self._embed(queries), self.settings, lambda row: f"The query '{queries[row][:60]}'")
@@ -255,7 +247,8 @@ class Index:
 
     def embed_again(self, model: Model, *, shown: Callable[[int], None] = lambda _: None) -> Index:
         """The same passages with the vectors of another model. The new index replaces the old when it is complete."""
-        said = embed_again(self.folder, self.settings, self.backend, model, shown)
+        with self._changing:
+            said = embed_again(self.folder, self.settings, self.backend, model, shown)
         made = type(self).open(self.folder, model=model, backend=self.settings.backend)
         made.prepared = said
         return made

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator
-from itertools import pairwise
+from typing import NamedTuple
 
 from plume.text.languages import HAN
 from plume.text.sentences import sentence_starts
 
 _WORD = re.compile(rf"[{HAN}]|[^\W{HAN}]+")
+_LONGEST_WORD = 20  # characters: what has fewer words than one in so many (signs, codes, scripts without spaces) is cut by its length
+
+
+class _Sentence(NamedTuple):
+    begin: int
+    end: int
+    words: int
 
 
 def cut_passages(text: str, *, words: int, overlap: int = 0) -> list[tuple[int, int]]:
@@ -22,32 +30,41 @@ def cut_passages(text: str, *, words: int, overlap: int = 0) -> list[tuple[int, 
     ['One two. Three four.', 'Three four. Five six.']
     """
     found: list[tuple[int, int]] = []
-    held: list[tuple[int, int, int]] = []  # sentences of the passage to come: begin, end, words
-    fresh = False  # is there one among them that no passage has yet?
+    held, size = deque[_Sentence](), 0  # sentences of the passage to come, and their words
     for sentence in _sentences(text, words):
-        if fresh and _size(held) + sentence[2] > words:
-            found.append((held[0][0], held[-1][1]))
-            while held and (_size(held) > overlap or _size(held) + sentence[2] > words):
-                held.pop(0)
+        if held and not _fits(held[0].begin, sentence.end, size + sentence.words, words):
+            found.append((held[0].begin, held[-1].end))
+            while held and not (
+                _fits(held[0].begin, held[-1].end, size, overlap) and _fits(held[0].begin, sentence.end, size + sentence.words, words)
+            ):
+                size -= held.popleft().words
         held.append(sentence)
-        fresh = True
-    if held and fresh:
-        found.append((held[0][0], held[-1][1]))
+        size += sentence.words
+    if held:
+        found.append((held[0].begin, held[-1].end))
     return [trimmed for begin, end in found if (trimmed := _trimmed(text, begin, end))]
 
 
-def _size(sentences: list[tuple[int, int, int]]) -> int:
-    return sum(words for _, _, words in sentences)
+def _fits(begin: int, end: int, size: int, words: int) -> bool:
+    return size <= words and end - begin <= _LONGEST_WORD * words
 
 
-def _sentences(text: str, longest: int) -> Iterator[tuple[int, int, int]]:
-    """Begin, end and number of words; a sentence that is longer than a passage comes in parts."""
+def _sentences(text: str, longest: int) -> Iterator[_Sentence]:
+    """A sentence that is longer than a passage comes in parts: cut before a word, or where there is none within its length, anywhere."""
     starts = sentence_starts(text)
     for begin, end in zip(starts, [*starts[1:], len(text)], strict=True):
-        places = [word.start() for word in _WORD.finditer(text, begin, end)]
-        cuts = [begin, *places[longest::longest], end]
-        for number, (first, last) in enumerate(pairwise(cuts)):
-            yield first, last, min(longest, len(places) - number * longest)
+        cut, size = begin, 0
+        for word in _WORD.finditer(text, begin, end):
+            if size and not _fits(cut, word.end(), size + 1, longest):
+                yield from _by_length(_Sentence(cut, word.start(), size), longest)
+                cut, size = word.start(), 0
+            size += 1
+        yield from _by_length(_Sentence(cut, end, size), longest)
+
+
+def _by_length(part: _Sentence, longest: int) -> Iterator[_Sentence]:
+    step = _LONGEST_WORD * longest
+    return (_Sentence(begin, min(begin + step, part.end), part.words) for begin in range(part.begin, part.end, step))
 
 
 def _trimmed(text: str, begin: int, end: int) -> tuple[int, int] | None:

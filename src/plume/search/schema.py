@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from plume.core.errors import PlumeError
+from plume.data.documents import clean
 from plume.search.backend import ID
 from plume.search.where.tree import MetadataType
 
@@ -60,14 +61,19 @@ class MetadataSchema:
 def _flat(metadata: Mapping[str, Any], place: str, before: str = "") -> list[tuple[str, Any]]:
     """Objects within objects get names with a dot: author.name."""
     found: list[tuple[str, Any]] = []
-    for name, value in metadata.items():
+    for key, value in metadata.items():
+        name = f"{before}{clean(str(key))}"
         if isinstance(value, dict):
             if before.count(".") > 5:
-                raise PlumeError(f"{place}: '{before}{name}' is too deep for metadata.")
-            found += _flat(value, place, f"{before}{name}.")
+                raise PlumeError(f"{place}: '{name}' is too deep for metadata.")
+            found += _flat(value, place, f"{name}.")
         else:
-            found.append((f"{before}{name}", value))
+            found.append((name, [_cleaned(one) for one in value] if isinstance(value, list | tuple) else _cleaned(value)))
     return found
+
+
+def _cleaned(value: Any) -> Any:
+    return clean(value) if isinstance(value, str) else value
 
 
 def _is_nothing(value: Any) -> bool:
@@ -87,6 +93,8 @@ def _type_of(value: Any, what: str) -> MetadataType:
         case str():
             return MetadataType.TEXT
         case list() | tuple() if all(isinstance(one, str | int | float) for one in value):
+            if not all(math.isfinite(one) for one in value if isinstance(one, float)):
+                raise PlumeError(f"{what} holds {str(value)[:60]!r}: a list has no place for NaN or infinity. Mend or remove it.")
             return MetadataType.LIST
     raise PlumeError(f"{what} holds {str(value)[:60]!r}: metadata are numbers, texts, true or false, and lists of them.")
 

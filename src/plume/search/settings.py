@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import enum
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self
 
 from plume.core.errors import PlumeError
-from plume.core.files import read_json, write_json
+from plume.core.files import locked, read_json, write_json
 from plume.search.address import without_password
 
 FILE = "index.json"
 VERSION = 1
 EMBEDDED = "embedded"
-LOCK = "lock"  # in the folder: held by whoever writes
+_LOCK = "lock"  # in the folder: held by whoever writes
 
 
 class Metric(enum.StrEnum):
@@ -32,6 +33,11 @@ class Analysis(enum.StrEnum):
     TRIGRAM = "trigram"  # every two and three characters in a row
 
 
+def writer_lock(folder: Path) -> AbstractContextManager[None]:
+    """One process at a time changes an index, or puts another in its place."""
+    return locked(folder / _LOCK, f"Another process is writing to {folder}: wait for it, then try again.")
+
+
 def hidden(folder: Path, suffix: str) -> Path:
     """Beside an index, while it is replaced: `.NAME.new` is being made, `.NAME.old` is moved aside."""
     whole = folder.resolve()
@@ -45,7 +51,7 @@ class IndexSettings:
     backend: str = EMBEDDED  # or the URL of another
     dimension: int | None  # None: words only
     metric: Metric = Metric.COSINE
-    type: str = "auto"  # faiss' factory string, or a name of `embedded/types.py`; another backend's own
+    type: str = "auto"  # a name or factory string that --type takes; another backend's own
     recall: float = 0.95  # that type "auto" has to reach
     words: Analysis | None = Analysis.JIEBA  # None: vectors only
     passage: int = 200  # words a passage has at most

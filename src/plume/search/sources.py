@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,8 @@ from plume.core.errors import PlumeError
 from plume.data.documents import clean, is_jsonl, read_record, suffix
 from plume.data.lines import read_lines
 from plume.readers.json_rows import read_objects
-from plume.readers.table_rows import SAMPLE, Row, csv_rows, filled, tsv_rows
+from plume.readers.table_layout import find_layout
+from plume.readers.table_rows import SAMPLE, Row, filled, sniff, table_rows
 from plume.search.schema import cell_types
 from plume.search.where.tree import MetadataType
 
@@ -43,9 +44,9 @@ class SourceColumns:
 
 def read_sources(files: Sequence[str | Path], columns: SourceColumns) -> Iterator[SourceDocument]:
     """Document by document, in constant memory."""
-    for file in files:
+    for file, name in zip(files, distinct_names(files), strict=True):
         found = 0
-        for document in _read(file, columns):
+        for document in _read(file, name, columns):
             found += 1
             yield document
         if not found:
@@ -62,19 +63,33 @@ def from_records(records: Iterable[str | Mapping[str, Any]], columns: SourceColu
             yield _document(record, columns, place, str(number))
 
 
-def _read(file: str | Path, columns: SourceColumns) -> Iterator[SourceDocument]:
+def distinct_names(files: Sequence[str | Path]) -> list[str]:
+    """What documents without an id are called by: the file's name, with as much of its path as tells it from others of that name.
+
+    >>> distinct_names(["a/notes.txt", "b/notes.txt", "b/more.txt"])
+    ['a/notes.txt', 'b/notes.txt', 'more.txt']
+    """
+    paths = [Path("stdin") if str(file) == STDIN else Path(file).absolute() for file in files]
+
+    def tail(path: Path) -> str:
+        same = [other.parts for other in dict.fromkeys(paths) if other.name == path.name]
+        wanted = (size for size in range(1, len(path.parts) + 1) if sum(other[-size:] == path.parts[-size:] for other in same) == 1)
+        return Path(*path.parts[-next(wanted) :]).as_posix()
+
+    return [tail(path) for path in paths]
+
+
+def _read(file: str | Path, name: str, columns: SourceColumns) -> Iterator[SourceDocument]:
     if str(file) == STDIN:
         return _from_stdin(columns)
     path = Path(file)
     if not path.is_file():
         raise PlumeError(f"There is no file {path}: give JSONL, CSV, TSV or text files, or - for standard input.")
     if is_jsonl(path):
-        return _from_objects(read_objects(path, advice=_ADVICE), path.name, str(path), columns)
+        return _from_objects(read_objects(path, advice=_ADVICE), name, str(path), columns)
     if suffix(path) in (".csv", ".tsv"):
-        lines = read_lines(path, longest=None)
-        rows = csv_rows(lines, path) if suffix(path) == ".csv" else tsv_rows(lines)
-        return _from_rows(filled(rows), path, columns)
-    return _from_lines(read_lines(path, longest=None), path.name, str(path))
+        return _from_rows(path, name, columns)
+    return _from_lines(read_lines(path, longest=None), name, str(path))
 
 
 def _shown(file: str | Path) -> str:
@@ -98,9 +113,9 @@ def _from_objects(objects: Iterable[tuple[int, dict[str, Any]]], name: str, show
         yield _document(record, columns, f"{shown}, line {line}", f"{name}:{line}")
 
 
-def _from_rows(rows: Iterator[Row], path: Path, columns: SourceColumns) -> Iterator[SourceDocument]:
-    """A table with a header; types of its columns are found from its first rows."""
-    _, header = next(rows, (0, []))
+def _from_rows(path: Path, name: str, columns: SourceColumns) -> Iterator[SourceDocument]:
+    """A table; types of its columns are found from its first rows."""
+    header, rows, columns = _table(path, columns)
     first = list(islice(rows, SAMPLE))
     plain = {*(columns.text or ("text",)), columns.id or "", *_IDS}  # as they are
     types = cell_types([dict(zip(header, cells, strict=False)) for _, cells in first]) | dict(columns.types)
@@ -109,8 +124,25 @@ def _from_rows(rows: Iterator[Row], path: Path, columns: SourceColumns) -> Itera
         if len(cells) != len(header):
             raise PlumeError(f"{place}: {len(cells)} columns where the header has {len(header)} ({', '.join(header)[:120]}).")
         named = dict(zip(header, cells, strict=True))
-        record = {name: cell if name in plain else _cell(cell, types[name], name, place) for name, cell in named.items()}
-        yield _document(record, columns, place, f"{path.name}:{line}")
+        record = {field: cell if field in plain else _cell(cell, types[field], field, place) for field, cell in named.items()}
+        yield _document(record, columns, place, f"{name}:{line}")
+
+
+def _table(path: Path, columns: SourceColumns) -> tuple[Sequence[str], Iterator[Row], SourceColumns]:
+    """The names of the columns, the rows, and which columns are what. Where the first row does not name the text, it is found, as tasks find it;
+    a table without a header has numbers for names."""
+    if not path.stat().st_size:
+        return (), iter(()), columns
+    kind, _ = sniff(path)
+    rows = filled(table_rows(path, kind))
+    _, header = next(rows, (0, []))
+    if set(columns.text or ("text",)) <= set(header) or len(header) < 2:
+        return header, rows, columns
+    layout = find_layout([path], texts=len(columns.text) or 1, answer=None, text_columns=columns.text)
+    columns = replace(columns, text=layout.texts)
+    if layout.header:
+        return layout.header, rows, columns
+    return [str(number) for number in range(1, len(header) + 1)], filled(table_rows(path, layout.format)), columns
 
 
 def _cell(cell: str, kind: MetadataType, name: str, place: str) -> Any:
@@ -149,6 +181,6 @@ def _document(record: Mapping[str, Any], columns: SourceColumns, place: str, oth
     identity = otherwise if key is None else record.get(key)
     if identity is None or isinstance(identity, bool | float | list | dict) or str(identity) == "":
         raise PlumeError(f"{place}: '{key}' holds {str(identity)[:40]!r}, but every document needs an id: a text or a whole number.")
-    metadata = {name: clean(value) if isinstance(value, str) else value for name, value in record.items() if name not in (*texts, key)}
+    metadata = {name: value for name, value in record.items() if name not in (*texts, key)}
     text = "\n".join(clean(record[name]) for name in texts if record[name])
     return SourceDocument(id=clean(str(identity)), text=text, metadata=metadata, place=place)

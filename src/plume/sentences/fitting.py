@@ -18,6 +18,7 @@ from plume.static.model import WordModel
 from plume.static.sif import SIF
 from plume.tuning.linear.model import is_linear
 from plume.tuning.loaded import Loaded, load
+from plume.tuning.tuned import TunedModel
 from plume.vectors.corpus_texts import chunks, stream_texts
 from plume.vectors.sentence import ARRAYS, SENTENCE, SentenceVectors, Similarity
 from plume.vectors.transform import Transform
@@ -70,13 +71,11 @@ def fit_sentences(
 
 def _fitting(loaded: Loaded, pooling: Part) -> Part:
     """A network pools tokens of layers, word vectors weigh words."""
-    words = isinstance(loaded, WordModel)
+    words = isinstance(loaded.embedder if isinstance(loaded, TunedModel) else loaded, WordModel)
     if isinstance(pooling, SIF) and not words:
         raise PlumeError("--sif weighs words by how frequent they are: it is for word vectors. For a network use --whiten or --pca.")
     if isinstance(pooling, Pooling) and words:
-        raise PlumeError(
-            f"{loaded.recipe.name} has one vector a word, and neither tokens nor layers to pool: leave out --pooling and --layers."
-        )
+        raise PlumeError("Word vectors have neither tokens nor layers to pool: leave out --pooling and --layers.")
     return pooling
 
 

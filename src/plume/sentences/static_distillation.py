@@ -21,7 +21,7 @@ from plume.model.use.language_model import LanguageModel
 from plume.nn.pooling import Pooling
 from plume.sentences.embedding import CHUNK
 from plume.static.model import WordModel, save_model
-from plume.static.reading import WORDS
+from plume.static.reading import as_words
 from plume.static.recipe import Word2Vec
 from plume.static.text import Vocabulary
 from plume.text.tokenizer import Tokenizer
@@ -56,7 +56,7 @@ def distil_static(
     sentence = SentenceVectors(transforms=(Normalise(),), fitted_on=tuple(Path(file).name for file in files))
 
     def fill(target: Path) -> None:
-        save_model(target, recipe=recipe, tokenizer=_as_words(tokenizer), vocabulary=vocabulary, arrays={"word": weighted})
+        save_model(target, recipe=recipe, tokenizer=as_words(tokenizer.backend), vocabulary=vocabulary, arrays={"word": weighted})
         sentence.save(target)
 
     if out.exists():
@@ -86,13 +86,3 @@ def _alone(loaded: LanguageModel, ids: NDArray[np.int64]) -> Floats:
         layers = loaded.runtime.layers(Batch(tokens=torch.tensor(framed, device=loaded.device)), last_only=pooling.last_only)
         found.append(pooling.build([one.shape[-1] for one in layers])(layers, None).float().cpu().numpy())
     return np.concatenate(found)
-
-
-def _as_words(tokenizer: Tokenizer) -> Tokenizer:
-    """The same cuts; what is not a word is told by the special tokens of word vectors."""
-    import tokenizers
-
-    backend = tokenizers.Tokenizer.from_str(tokenizer.backend.to_str())
-    backend.post_processor = None
-    backend.add_special_tokens([token for token in WORDS.specials() if backend.token_to_id(token) is None])
-    return Tokenizer(backend, format=WORDS)

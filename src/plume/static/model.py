@@ -58,10 +58,12 @@ class WordModel:
         return self.vectors.dimension if self.sentence is None else self.sentence.width(self.vectors.dimension)
 
     def words(self, text: str) -> list[str]:
-        """The text cut as the corpus was; words that the vocabulary has as one phrase are joined."""
+        """The text cut as the corpus was; words that the vocabulary has as one phrase are joined. What the tokenizer lacks is as it stands in the
+        text, or, where unknown words have a vector in common, the name of that."""
         pieces = self.tokenizer.encode_pieces([text], words=Words.SPACES)[0]
+        whole = self.tokenizer.unknown is None or self.tokenizer.token(self.tokenizer.unknown) in self.vectors.index
         found = [
-            self._unseen(text[start:end]) if number == self.tokenizer.unknown else self.tokenizer.token(number)
+            self._unseen(text[start:end]) if number == self.tokenizer.unknown and not whole else self.tokenizer.token(number)
             for number, start, end in zip(pieces.ids.tolist(), pieces.start.tolist(), pieces.end.tolist(), strict=True)
         ]
         return found if self.recipe.phrases is None else self.recipe.phrases.join(found, self.vectors.index)
@@ -84,7 +86,8 @@ class WordModel:
         listed = [texts] if isinstance(texts, str) else list(texts)
         if pooling is None and self.sentence is not None:
             own = self.sentence.pooling
-            return self.sentence.finish(self.weighted(self.sentence.texts(listed), own if isinstance(own, Weighting) else Mean()))
+            weighting = own if isinstance(own, Weighting) else Mean()
+            return self.sentence.finish(self.weighted(self.sentence.texts(listed), weighting, longest=self.sentence.longest))
         if pooling == "sif":
             rows = self.weighted(listed, SIF())
             return self._component(rows).apply(rows) if listed else rows
@@ -92,9 +95,9 @@ class WordModel:
             raise PlumeError(f"Word vectors have no pooling '{pooling}': choose mean or sif.")
         return self.weighted(listed, Mean())
 
-    def weighted(self, texts: Sequence[str], weighting: Weighting) -> NDArray[np.float32]:
-        """[N, D] the weighted mean of each text's words."""
-        return self.vectors.sentence_vectors([self.words(text) for text in texts], weighting=weighting)
+    def weighted(self, texts: Sequence[str], weighting: Weighting, *, longest: int | None = None) -> NDArray[np.float32]:
+        """[N, D] the weighted mean of each text's words, or of its first `longest`."""
+        return self.vectors.sentence_vectors([self.words(text)[:longest] for text in texts], weighting=weighting)
 
     def _component(self, rows: NDArray[np.float32]) -> WithoutComponent:
         kept = () if self.sentence is None else self.sentence.transforms[:1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,17 @@ from plume.text.tokenizer import Tokenizer
 # What is not a word: padding and unknown words; and the separator that the store puts between documents.
 WORDS = Format(pad="<pad>", unknown="<unk>", begin=None, separator="</s>", mask=None, single=("A",), pair=("A", "B"))
 _AT_ONCE = 1 << 22  # tokens
+
+
+def as_words(cutting: Any) -> Tokenizer:
+    """The same cuts as those of a tokenizer of the tokenizers library; what is not a word is told by the special tokens of word vectors."""
+    import tokenizers
+
+    backend = tokenizers.Tokenizer.from_str(cutting.to_str())
+    backend.post_processor = None
+    backend.no_truncation()
+    backend.add_special_tokens([token for token in WORDS.specials() if backend.token_to_id(token) is None])
+    return Tokenizer(backend, format=WORDS)
 
 
 def read_vocabulary(store: Store, tokenizer: Tokenizer) -> Vocabulary:

@@ -16,7 +16,7 @@ _RUN = "(?<! ) ++"
 _CHINESE = re.compile(f"{_RUN}(?=[{_WIDE}])|(?<=[{_WIDE}]) ++|(?<=[{_CJK}]) ++(?=[{_CJK}{_SHARED}])|(?<=[{_SHARED}]) ++(?=[{_CJK}])")
 _BEFORE_SIGN = re.compile(rf"{_RUN}(?=[.,!?;:%)\]}}])")
 _AFTER_OPENING = re.compile(r"(?<=[(\[{]) +")
-_SURROGATE = re.compile("[\ud800-\udfff]")
+SURROGATE = re.compile("[\ud800-\udfff]")
 _CONTRACTION = re.compile(r"(?<=\w) ?' ?(?=(?:s|t|re|ve|ll|d|m)\b)", re.IGNORECASE)
 
 
@@ -32,4 +32,4 @@ def tidy_spaces(text: str) -> str:
 
 def without_surrogates(text: str) -> str:
     """Halves of surrogate pairs, which JSON and file names can hold but UTF-8 cannot, as U+FFFD: of the same length."""
-    return _SURROGATE.sub("\ufffd", text)
+    return SURROGATE.sub("\ufffd", text)

@@ -23,11 +23,13 @@ from plume.model.use.language_model import LanguageModel
 from plume.model.use.writing import Begun
 from plume.nn.pooling import Pooling
 from plume.readers.example import Example, Reading
+from plume.static.model import WordModel
 from plume.text.tokenizer import Tokenizer
 from plume.train.device import to_device
 from plume.tuning.adapting.body import Body
 from plume.tuning.adapting.decoder_rows import decoder_start, through_decoder
 from plume.tuning.adapting.network import TaskModel
+from plume.tuning.adapting.word_body import WordBody
 from plume.tuning.declared import Declared, body_of, read_declaration, save_declaration
 from plume.tuning.rows.questions import Floats, Questions, in_reading_order, inference_batches
 from plume.tuning.rows.rows import Coder
@@ -65,19 +67,27 @@ class TunedModel:
 
     @property
     def body(self) -> LanguageModel:
-        """The model below, to embed, fill or generate with."""
+        """The network below, to fill or generate with."""
         if not isinstance(self.model.body, Model):
-            raise PlumeError("Below are word vectors: load their own directory.")
+            raise PlumeError(f"{self.model.body.recipe.name} has one vector a word: it embeds and answers its task, and nothing else.")
         return LanguageModel(self.model.body, self.tokenizer, self.sentence)
+
+    @property
+    def embedder(self) -> LanguageModel | WordModel:
+        """The model below, network or word vectors, as it is after the tuning."""
+        if not isinstance(self.model.body, WordBody):
+            return self.body
+        words = self.model.body
+        return WordModel(words.vectors(), recipe=words.recipe, tokenizer=self.tokenizer, sentence=self.sentence)
 
     @property
     def width(self) -> int:
         """Of what `embed` gives."""
-        return self.body.width if isinstance(self.model.body, Model) else self.model.body.width
+        return self.embedder.width
 
     def embed(self, texts: str | Sequence[str], *, pooling: Pooling | str | None = None, **options: Any) -> NDArray[np.float32]:
         """As the model below does, which the task has changed if it learned."""
-        return self.body.embed(texts, pooling=pooling, **options)
+        return self.embedder.embed(texts, pooling=pooling, **options)  # type: ignore[arg-type]
 
     def __getattr__(self, name: str) -> Any:
         if name in ("hidden", "fill", "generate", "score"):

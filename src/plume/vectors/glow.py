@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from plume.vectors.transform import Floats, VectorRows
 from plume.vectors.transforms.flow import Flow
 
-_SMALL = 1e-6
+_SMALL = 1e-3  # of the largest deviation: below it a dimension is constant but for rounding, which nine steps would blow up
 
 
 class GlowStep(nn.Module):
@@ -28,8 +28,10 @@ class GlowStep(nn.Module):
 
     @torch.no_grad()
     def start(self, value: Tensor) -> None:
-        """From a first batch: what comes out has mean 0 and variance 1, and the coupling adds nothing yet."""
-        self.scale.copy_(-torch.log(value.std(0, correction=0) + _SMALL))
+        """From a first batch: what comes out has mean 0 and variance 1, and the coupling adds nothing yet. Constant dimensions stay small."""
+        deviation = value.std(0, correction=0)
+        largest = deviation.max().clamp_min(torch.finfo(value.dtype).tiny)
+        self.scale.copy_(-torch.where(deviation < _SMALL * largest, largest, deviation).log())
         self.shift.copy_(-value.mean(0))
         for name, parameter in self.coupling.named_parameters():
             if name.endswith("weight") and not name.startswith("4."):

@@ -43,6 +43,8 @@ def write(folder: Path, name: str, text: str) -> Path:
         ),
         ("h.jsonl", '{"id": "a", "text": "x", "big": 123456789012345678901234}', "line 1: 'big' is a number of 24 digits"),
         ("o.jsonl", '{"id": "a", "text": "x", "odd": [[1]]}', "line 1: 'odd' holds"),
+        ("f.jsonl", '{"id": "a", "text": "x", "odd": [1, NaN]}', "line 1: 'odd' holds .* no place for NaN or infinity"),
+        ("g.jsonl", '{"id": "a", "text": "x", "in": {"odd": [-Infinity]}}', "line 1: 'in.odd' holds .* no place for NaN or infinity"),
         ("c.csv", "id,text,year\na,x,1\nb,y\n", "c.csv, line 3: 2 columns where the header has 3"),
         ("missing.jsonl", None, "There is no file"),
     ],
@@ -100,6 +102,8 @@ def test_vectors_that_are_no_numbers(value: float, tmp_path: Path) -> None:
             index.add(["x"], vectors=np.ones((1, 5)))
         with pytest.raises(PlumeError, match="a row a document"):
             index.add(["x"], vectors=np.ones(4))
+        with pytest.raises(PlumeError, match="a row a document"):
+            index.add(["x"], vectors=np.ones((1, 0)))
         with pytest.raises(PlumeError, match=r"not an \.npy file"):
             index.add(["x"], vectors=write(tmp_path, "x.npy", "no"))
         assert len(index) == 0 and index.check() == []
@@ -122,6 +126,12 @@ def test_a_newer_or_damaged_index(index: Index) -> None:
     (index.folder / "texts.sqlite").write_bytes(b"no database at all, but long enough to be read as one" * 100)
     with pytest.raises(PlumeError, match=r"texts.sqlite is damaged"):
         len(Index.open(index.folder))
+    (index.folder / "texts.sqlite").write_bytes(b"")
+    with pytest.raises(PlumeError, match=r"texts.sqlite is damaged"):
+        len(Index.open(index.folder))
+    with pytest.raises(PlumeError, match=r"texts.sqlite is damaged"):
+        Index.open(index.folder).remove(["a"])
+    assert "is damaged" in Index.open(index.folder).check()[0]
     with pytest.raises(PlumeError, match="is not an index"):
         Index.open(index.folder.parent)
 
@@ -131,7 +141,7 @@ def test_a_newer_or_damaged_index(index: Index) -> None:
     [
         ({"words": None}, "finds nothing"), ({"words": "chars"}, "--words chars: give jieba, trigram"), ({"metric": "dot"}, "--metric dot"),
         ({"recall": 2.0}, "--recall 2.0"), ({"passage": 0}, "--passage 0"), ({"backend": "mongo://x"}, "no backend 'mongo'"),
-        ({"model": "nowhere"}, "no model directory nowhere"),
+        ({"model": "nowhere"}, "no model directory nowhere"), ({"dimension": 0}, "dimension 0: give a number of at least 1"),
     ],
 )  # fmt: skip
 def test_options(options: dict[str, Any], said: str, tmp_path: Path) -> None:

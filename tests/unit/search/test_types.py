@@ -9,15 +9,16 @@ import pytest
 from numpy.typing import NDArray
 
 from plume.core.errors import PlumeError
-from plume.search.embedded import ann, building, finding
-from plume.search.embedded.choosing import choose
+from plume.search.embedded import ann, building, finding, types
+from plume.search.embedded.choosing import Tried, choose
 from plume.search.index import Index
 from plume.search.settings import Metric
 
 faiss = pytest.importorskip("faiss")
 TYPES = {
     "flat": 1.0, "hnsw": 0.95, "ivf": 0.9, "lsh": 0.1, "sq": 0.95, "pq": 0.35, "ivf-sq": 0.85, "ivfadc": 0.35, "ivfadc-refine": 0.85,
-    "IVF16,PQ16": 0.6, "PCA16,IVF16,SQ8,RFlat": 0.9, "HNSW16,SQ8": 0.9,
+    "SQ8,Refine(Flat)": 0.95, "IVF16,Flat,Refine(SQ8)": 0.85, "RQ2x4": 0.1, "IVF16,RQ2x4": 0.1, "PCA16,LSH": 0.1, "ITQ16,LSH": 0.1,
+    "IVF16,PQ8x4fs": 0.3, "RaBitQ": 0.3, "IVF16,PQ16": 0.6, "PCA16,IVF16,SQ8,RFlat": 0.9, "HNSW16,SQ8": 0.9,
 }  # fmt: skip
 
 
@@ -100,6 +101,57 @@ def test_an_unknown_type_is_refused_before_anything_is_done(tmp_path: Path) -> N
         Index.create(tmp_path / "idx2", dimension=10, type="PQ48")
 
 
+@pytest.mark.parametrize(
+    "type", ["HNSW1", "HNSW1,SQ8", "IVF16_HNSW1,Flat", "NSG16", "IVF0,Flat", "IDMap,Flat", "PQ8+8", "IVF16,RQ4x4fs", "SQ8_direct"]
+)
+def test_what_faiss_makes_and_cannot_search_is_refused_at_once(type: str, tmp_path: Path) -> None:
+    """Some of these end the process: nothing may reach faiss."""
+    with pytest.raises(PlumeError, match=r"cannot be searched .*give auto, flat, hnsw"):
+        Index.create(tmp_path / "idx", dimension=32, type=type)
+
+
+def test_a_type_that_needs_more_vectors_waits_for_them(tmp_path: Path, clustered: NDArray[np.float32]) -> None:
+    with filled(tmp_path, clustered, "PQ8x12") as index:
+        assert "needs at least 4,096 vectors" in (index.prepared or "")
+        assert index.backend.search_vectors(clustered[:5], top=1).keys[:, 0].tolist() == [0, 1, 2, 3, 4]
+
+
+def test_a_removal_leaves_searching_to_faiss(tmp_path: Path, clustered: NDArray[np.float32], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a filter leaves may be so few that all are compared; what removals leave was chosen by nobody."""
+    compared: list[int] = []
+    flat = ann.flat
+    monkeypatch.setattr(ann, "flat", lambda queries, rows, **how: compared.append(len(rows)) or flat(queries, rows, **how))
+    with filled(tmp_path, clustered, "hnsw") as index:
+        index.remove(["7"])
+        compared.clear()
+        assert 7 not in index.backend.search_vectors(clustered[7:8], top=10).keys
+        assert compared == []
+        index.backend.search_vectors(clustered[7:8], top=10, where=index.condition("half = 1"))
+        assert compared == [1_499]
+
+
+def test_that_comparing_with_all_is_best_is_measured_once(
+    tmp_path: Path, clustered: NDArray[np.float32], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until there are four times as many."""
+    measured: list[int] = []
+
+    def choose_flat(vectors: NDArray[np.float32], *_: object, rows: int) -> list[Tried]:
+        measured.append(rows)
+        return [Tried(type="flat", recall=1.0, milliseconds=1.0, megabytes=0.0, seconds=0.0, chosen=True)]
+
+    monkeypatch.setattr(building, "SMALL", 200)
+    monkeypatch.setattr(building, "choose", choose_flat)
+    with filled(tmp_path, clustered[:600], "auto") as index:
+        for first in (600, 1_200, 1_800, 2_400):
+            records = ({"id": str(number), "text": ""} for number in range(first, first + 600))
+            index.add(records, vectors=clustered[first : first + 600])
+            assert (index.prepared is None) == (first != 2_400)
+        assert measured == [600, 3_000]
+        index.compact()
+        assert measured == [600, 3_000, 3_000]
+
+
 def test_the_type_is_chosen_by_measuring(tmp_path: Path, clustered: NDArray[np.float32], monkeypatch: pytest.MonkeyPatch) -> None:
     """The smallest of those that reach the recall and are worth it; all are in the table."""
     tried = choose(clustered, Metric.COSINE, 0.9, rows=1_000_000)
@@ -115,4 +167,4 @@ def test_the_type_is_chosen_by_measuring(tmp_path: Path, clustered: NDArray[np.f
 
 def test_small_collections_need_no_type(tmp_path: Path, clustered: NDArray[np.float32]) -> None:
     with filled(tmp_path, clustered, "auto") as index:
-        assert index.prepared is None and index.backend.info()["type"] == ann.FLAT
+        assert index.prepared is None and index.backend.info()["type"] == types.FLAT

@@ -84,6 +84,8 @@ def test_it_means_what_sql_means(where: str, rows: list[int]) -> None:
         ("lang NOT = 'a'", "expected a comparison"),
         ("NOT " * 60 + "year = 1", "50 brackets"),
         (" OR ".join(["year = 1"] * 501), "more than the 500"),
+        ("year = 1 AND lang = 'x\udcff'", "at character 23 .*half a surrogate pair"),
+        (f"lang LIKE '{'x' * 60_000}'", "at character 11 .*a pattern of 60,000 bytes is more than the 32,766"),
     ],
 )
 def test_anything_else_is_refused_with_its_place(where: str, said: str) -> None:

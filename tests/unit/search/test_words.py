@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from plume.search import passages
 from plume.search.embedded import postings
 from plume.search.embedded.postings import WordsReader, WordsWriter
 from plume.search.passages import cut_passages
@@ -62,7 +63,7 @@ def test_chinese_words_of_two_characters_find_their_passage(analysis: Analysis) 
     assert set(terms("北京", analysis)) == {"北京"}
 
 
-@given(st.text(alphabet="ab .。\n中文\t", max_size=300), st.integers(1, 12), st.integers(0, 6))
+@given(st.text(alphabet="ab .。\n中文\t!", max_size=300), st.integers(1, 12), st.integers(0, 6))
 def test_passages_cover_the_text(text: str, words: int, overlap: int) -> None:
     """Nothing but space is lost, places are right, and no passage has more words than it may."""
     spans = cut_passages(text, words=words, overlap=min(overlap, words // 2))
@@ -70,7 +71,7 @@ def test_passages_cover_the_text(text: str, words: int, overlap: int) -> None:
     for begin, end in spans:
         assert 0 <= begin < end <= len(text)
         assert text[begin:end] == text[begin:end].strip()
-        assert count_words(text[begin:end]) <= words
+        assert count_words(text[begin:end]) <= words and end - begin <= 20 * words
         covered.update(range(begin, end))
     assert all(character.isspace() for place, character in enumerate(text) if place not in covered)
     assert spans == sorted(spans)
@@ -82,3 +83,29 @@ def test_passages_overlap_by_whole_sentences() -> None:
     assert [text[begin:end] for begin, end in cut_passages(text, words=6, overlap=3)] == [
         "One two three. Four five.", "Four five. Six seven eight.", "Six seven eight. Nine ten.",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["!" * 50_000, "! " * 25_000, "-\n" * 25_000, "x" * 50_000, "。" * 50_000, " " * 50_000 + "x", "ab " + "=" * 50_000, "ก" * 50_000],
+)
+@pytest.mark.parametrize("overlap", [0, 25])
+def test_text_without_words_is_cut_by_its_length(text: str, overlap: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And in one walk: each sentence is looked at a few times, however many there are."""
+    looked = 0
+    fits = passages._fits
+
+    def counted(*of: int) -> bool:
+        nonlocal looked
+        looked += 1
+        return fits(*of)
+
+    monkeypatch.setattr(passages, "_fits", counted)
+    spans = cut_passages(text, words=50, overlap=overlap)
+    assert all(end - begin <= 1_000 for begin, end in spans)
+    assert sum(end - begin for begin, end in spans) <= 2.1 * len(text.strip())
+    assert looked <= 3 * len(text)
+    covered = np.zeros(len(text), np.bool_)
+    for begin, end in spans:
+        covered[begin:end] = True
+    assert all(character.isspace() for character, there in zip(text, covered.tolist(), strict=True) if not there)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 from pathlib import Path
@@ -61,6 +62,27 @@ def test_a_vector_a_line_whatever_is_read(model: Path, lines: Path, tmp_path: Pa
     assert [line["text"] for line in lines] == TEXTS
     np.testing.assert_allclose([line["vector"] for line in lines], expected(model), atol=1e-6)
     assert not list(tmp_path.glob(".*part*"))
+
+
+def test_a_column_of_a_table(model: Path, tmp_path: Path) -> None:
+    """Found as tasks find it, or named; row n has vector n, an empty text too."""
+    rows = [(str(number), text.replace("\t", " ") or "", number % 3) for number, text in enumerate(TEXTS)]
+    (tmp_path / "t.tsv").write_text("id\tsentence\tlabel\n" + "".join("\t".join(map(str, row)) + "\n" for row in rows))
+    with (tmp_path / "t.csv").open("w", newline="") as handle:
+        csv.writer(handle).writerows((text, "a, b") for text in TEXTS)
+    for file, column in (("t.tsv", "sentence"), ("t.tsv", None), ("t.tsv", "2"), ("t.csv", "1")):
+        assert embed_files(model, [str(tmp_path / file)], tmp_path / "v.npy", column=column, overwrite=True) == 50
+        np.testing.assert_array_equal(np.load(tmp_path / "v.npy"), expected(model))
+    (tmp_path / "pairs.txt").write_text("one text\tanother\t1\nthe cat\tthe box\t0\n")
+    embed_files(model, [str(tmp_path / "pairs.txt")], tmp_path / "v.npy", column="2", overwrite=True)
+    np.testing.assert_array_equal(np.load(tmp_path / "v.npy"), plume.load(model).embed(["another", "the box"]))
+    with pytest.raises(PlumeError, match="there is no column 'body'"):
+        embed_files(model, [str(tmp_path / "t.tsv")], tmp_path / "w.npy", column="body")
+    (tmp_path / "odd.csv").write_text("a text,1\nanother,2,3\n")
+    with pytest.raises(PlumeError, match=r"odd.csv, line 2: 3 columns where 2"):
+        embed_files(model, [str(tmp_path / "odd.csv")], tmp_path / "w.npy", column="1")
+    (tmp_path / "one.csv").write_text('text\n"a cat, a box"\nthe river\n')
+    assert embed_files(model, [str(tmp_path / "one.csv")], tmp_path / "w.npy") == 2
 
 
 @pytest.mark.parametrize("suffix", ["npy", "jsonl"])

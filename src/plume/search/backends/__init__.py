@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from plume.core.errors import PlumeError, suggest
+from plume.core.files import removed_if_refused
 from plume.search.address import new_name, scheme_of, without_password
 from plume.search.backend import Backend
 from plume.search.settings import EMBEDDED, FILE, IndexSettings
@@ -54,14 +55,16 @@ def drop_backend(folder: Path, url: str = EMBEDDED) -> None:
 
 
 @contextmanager
-def dropped_if_refused(folder: Path, url: str, *, unless: bool) -> Iterator[None]:
-    """What a build that is refused has made on a server."""
-    try:
-        yield
-    except PlumeError:
-        if not unless:
-            drop_backend(folder, url)
-        raise
+def made_whole(folder: Path, url: str) -> Iterator[None]:
+    """A new index in this folder, or, if it is refused, nothing: not on a server either. What was there before is left alone."""
+    there = folder.exists()
+    with removed_if_refused(folder, unless=lambda: there):
+        try:
+            yield
+        except PlumeError:
+            if not there:
+                drop_backend(folder, url)
+            raise
 
 
 def _class(url: str) -> Any:

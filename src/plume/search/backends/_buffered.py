@@ -15,9 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from plume.core.files import locked
 from plume.search.backend import ID, StoredPassage, Vectors
-from plume.search.settings import LOCK, IndexSettings
+from plume.search.settings import IndexSettings, writer_lock
 from plume.search.where.tree import MetadataType
 
 _HELD = 20_000  # passages
@@ -117,7 +116,7 @@ class BufferedStore(ABC):
     def _begin_writing(self) -> None:
         if self._writing is None:
             with ExitStack() as held:
-                held.enter_context(locked(self.folder / LOCK, f"Another process is writing to {self.folder}: wait for it, then try again."))
+                held.enter_context(writer_lock(self.folder))
                 self._writing = held.pop_all()
 
     def _write(self) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import math
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from plume.core.errors import PlumeError
@@ -93,6 +95,15 @@ def _create(client: Any, name: str, schema: Any, index: Any) -> None:
     client.load_collection(name)
 
 
+def build(client: Any, name: str, settings: IndexSettings, kind: str, rows: int) -> None:
+    """Another index of vectors in the place of the one that is there."""
+    client.release_collection(name)
+    while names := client.list_indexes(name):  # milvus-lite drops all with the first
+        client.drop_index(name, names[0])
+    client.create_index(name, index_params(client, settings, kind, rows))
+    client.load_collection(name)
+
+
 def index_params(client: Any, settings: IndexSettings, kind: str, rows: int) -> Any:
     """Of vectors and words."""
     params = client.prepare_index_params()
@@ -113,3 +124,16 @@ def metric_of(settings: IndexSettings) -> str:
 def lists(rows: int) -> int:
     """Of an inverted file, as Milvus' guide has it."""
     return max(1, min(65_536, 4 * math.isqrt(rows)))
+
+
+@contextmanager
+def clear_errors(at: str) -> Iterator[None]:
+    """What the server at `at` refuses, in words."""
+    try:
+        yield
+    except pymilvus().MilvusException as error:
+        said = str(error.message).strip().partition("\n")[0].rstrip(".")
+        raise PlumeError(
+            f"Milvus at {at} refuses, or is not there: {said}. Is it running, and is the address right? "
+            "A token comes from MILVUS_TOKEN or the URL in --backend."
+        ) from None

@@ -9,35 +9,23 @@ else. A password comes from ELASTIC_PASSWORD or the URL, an API key from ELASTIC
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Self
 
-from plume.core.errors import PlumeError
-from plume.search.address import BackendAddress, checked_name, without_password
+from plume.search.address import checked_name, without_password
 from plume.search.backend import Matches, StoredPassage, Vectors
+from plume.search.backends import _elasticsearch_client as client
 from plume.search.backends._buffered import BufferedStore, Fields
-from plume.search.backends._shared import FLAT, STORED, check_type, matches, metadata_of, parts, passage_of, row_of, words_of
-from plume.search.embedded.postings import K1, B
+from plume.search.backends._shared import AUTO, STORED, check_type, matches, metadata_of, parts, passage_of, row_of, words_of
 from plume.search.settings import IndexSettings, Metric
 from plume.search.where.elasticsearch import Query, to_elasticsearch
-from plume.search.where.json_fields import LOWER, TOKENS, json_field
+from plume.search.where.json_fields import json_field
 from plume.search.where.tree import Condition, MetadataType
 
-_TYPES = {"auto": "hnsw", "hnsw": "hnsw", FLAT: "flat", "hnsw-sq": "int8_hnsw", "sq": "int8_flat"}
 _AT_ONCE = 1_000
 _MOST = 10_000  # hits of one query: Elasticsearch's own limit
-_KEYWORD = {"type": "keyword", "ignore_above": 8_191}  # characters: what Lucene takes in 32,766 bytes
-_NUMBER = {"type": "double", "fields": {"whole": {"type": "long", "ignore_malformed": True}}}
-_FIELDS: dict[MetadataType, dict[str, Any]] = {
-    MetadataType.TEXT: {"": _KEYWORD, LOWER: _KEYWORD},
-    MetadataType.INT: {"": _NUMBER},
-    MetadataType.REAL: {"": _NUMBER},
-    MetadataType.BOOL: {"": {"type": "boolean"}},
-    MetadataType.LIST: {TOKENS: _KEYWORD},
-}
 # The same scores as its approximate search gives, which are never negative.
 _EXACT = {
     Metric.DISTANCE: "double far = l2norm(params.query, 'vector'); return 1 / (1 + far * far);",
@@ -51,9 +39,9 @@ class ElasticsearchStore(BufferedStore):
     def __init__(self, folder: Path, settings: IndexSettings) -> None:
         super().__init__(folder, settings, checked_name(settings.extra.get("name"), folder))
         self._at = without_password(settings.backend)
-        self._metric = Metric.DISTANCE if settings.metric is Metric.DISTANCE else Metric.PRODUCT  # cosines are products of unit vectors
+        self._metric = client.metric_of(settings)
         with self._clear_errors():
-            self._client = _connect(settings.backend)
+            self._client = client.connect(settings.backend)
 
     @staticmethod
     def address(url: str) -> str:
@@ -63,10 +51,10 @@ class ElasticsearchStore(BufferedStore):
     @classmethod
     def create(cls, folder: Path, settings: IndexSettings) -> Self:
         """An empty index."""
-        check_type(settings, [name for name in _TYPES if name != "auto"], "Elasticsearch")
+        check_type(settings, [name for name in client.TYPES if name != AUTO], "Elasticsearch")
         made = cls(folder, settings)
         with made._clear_errors():
-            made._client.indices.create(index=made.name, mappings=made._mappings(), settings=_SETTINGS)
+            made._client.indices.create(index=made.name, mappings=client.mappings(settings), settings=client.SETTINGS)
         return made
 
     @classmethod
@@ -84,44 +72,8 @@ class ElasticsearchStore(BufferedStore):
             opened._client.indices.delete(index=opened.name, ignore_unavailable=True)
         opened.close()
 
-    def _mappings(self) -> dict[str, Any]:
-        whole, unread = {"type": "long"}, {"type": "text", "index": False}
-        properties = {
-            "key": whole,
-            "document": _KEYWORD,
-            "number": whole,
-            "start": whole,
-            "end": whole,
-            "text": unread,
-            **_mapped(0, MetadataType.TEXT),
-        }
-        if self.settings.words is not None:
-            properties["words"] = {"type": "text", "analyzer": "whitespace", "similarity": "plume"}
-        if self.settings.dimension is not None:
-            similarity = "l2_norm" if self._metric is Metric.DISTANCE else "max_inner_product"
-            properties["vector"] = {
-                "type": "dense_vector", "dims": self.settings.dimension, "index": True, "similarity": similarity,
-                "index_options": {"type": _TYPES[self.settings.type]},
-            }  # fmt: skip
-        return {"dynamic": False, "_meta": {"columns": {}}, "properties": properties}
-
-    @contextmanager
-    def _clear_errors(self) -> Iterator[None]:
-        module = _elasticsearch()
-        try:
-            yield
-        except module.NotFoundError:
-            raise PlumeError(f"The index {self.name} is not at {self._at}: it was removed there. Build it again.") from None
-        except (module.AuthenticationException, module.AuthorizationException):
-            raise PlumeError(
-                f"Elasticsearch at {self._at} refuses this user: set ELASTIC_PASSWORD or ELASTIC_API_KEY, or give the URL with --backend."
-            ) from None
-        except (module.ApiError, module.helpers.BulkIndexError) as error:
-            raise PlumeError(f"Elasticsearch at {self._at} refuses it: {str(error)[:300]}.") from None
-        except module.TransportError as error:
-            raise PlumeError(
-                f"No answer from Elasticsearch at {self._at}: {error.message}. Is it running, and is the address right?"
-            ) from None
+    def _clear_errors(self) -> AbstractContextManager[None]:
+        return client.clear_errors(self.name, self._at)
 
     # Reading
 
@@ -196,7 +148,7 @@ class ElasticsearchStore(BufferedStore):
         """The index's name, its type, its bytes."""
         with self._clear_errors():
             size = self._client.indices.stats(index=self.name, metric="store")["_all"]["primaries"]["store"]["size_in_bytes"]
-        return {"name": self.name, "type": _TYPES[self.settings.type], "bytes": size}
+        return {"name": self.name, "type": client.TYPES[self.settings.type], "bytes": size}
 
     def _read_fields(self) -> Fields:
         with self._clear_errors():
@@ -213,7 +165,7 @@ class ElasticsearchStore(BufferedStore):
     # Writing
 
     def _write_fields(self, fields: Fields) -> None:
-        properties = {name: how for place, kind in fields.values() for name, how in _mapped(place, kind).items()}
+        properties = {name: how for place, kind in fields.values() for name, how in client.mapped(place, kind).items()}
         columns = {name: [place, kind.value] for name, (place, kind) in fields.items()}
         with self._clear_errors():
             self._client.indices.put_mapping(index=self.name, properties=properties, meta={"columns": columns})
@@ -226,7 +178,7 @@ class ElasticsearchStore(BufferedStore):
             for key, one in enumerate(passages, first)
         )  # fmt: skip
         with self._clear_errors():
-            _elasticsearch().helpers.bulk(self._client, rows, index=self.name, chunk_size=_AT_ONCE)
+            client.client_module().helpers.bulk(self._client, rows, index=self.name, chunk_size=_AT_ONCE)
             self._client.indices.refresh(index=self.name)
         return list(range(first, first + len(passages)))
 
@@ -240,7 +192,7 @@ class ElasticsearchStore(BufferedStore):
 
     def _delete(self, keys: Sequence[int]) -> None:
         with self._clear_errors():
-            _elasticsearch().helpers.bulk(
+            client.client_module().helpers.bulk(
                 self._client, ({"_op_type": "delete", "_id": str(key)} for key in keys), index=self.name, chunk_size=_AT_ONCE,
                 ignore_status=404,
             )  # fmt: skip
@@ -262,28 +214,6 @@ class ElasticsearchStore(BufferedStore):
         """What was not committed is lost."""
         self.rollback()
         self._client.close()
-
-
-_SETTINGS = {"number_of_shards": 1, "similarity": {"plume": {"type": "BM25", "k1": K1, "b": B}}}
-
-
-def _elasticsearch() -> Any:
-    try:
-        import elasticsearch.helpers
-    except ImportError:
-        raise PlumeError("An index in Elasticsearch needs its client: pip install 'plume-lm[elasticsearch]'.") from None
-    return elasticsearch
-
-
-def _connect(url: str) -> Any:
-    address = BackendAddress.parse(url)
-    password, key = address.password or os.environ.get("ELASTIC_PASSWORD"), os.environ.get("ELASTIC_API_KEY")
-    options: dict[str, Any] = {"api_key": key} if key else {"basic_auth": (address.user or "elastic", password)} if password else {}
-    return _elasticsearch().Elasticsearch(address.http(9_200) + address.path.rstrip("/"), request_timeout=60, max_retries=0, **options)
-
-
-def _mapped(place: int, kind: MetadataType) -> dict[str, Any]:
-    return {f"{json_field(place)}{which}": how for which, how in _FIELDS[kind].items()}
 
 
 def _read(places: dict[str, int]) -> list[str]:

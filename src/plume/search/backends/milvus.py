@@ -7,7 +7,7 @@ between them, so that Chinese is cut as everywhere else. A token (user:password 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Self
 
@@ -73,16 +73,8 @@ class MilvusStore(BufferedStore):
                 opened._client.drop_collection(name)
         opened.close()
 
-    @contextmanager
-    def _clear_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except milvus_client.pymilvus().MilvusException as error:
-            said = str(error.message).strip().partition("\n")[0].rstrip(".")
-            raise PlumeError(
-                f"Milvus at {self._at} refuses, or is not there: {said}. Is it running, and is the address right? "
-                "A token comes from MILVUS_TOKEN or the URL in --backend."
-            ) from None
+    def _clear_errors(self) -> AbstractContextManager[None]:
+        return milvus_client.clear_errors(self._at)
 
     # Reading
 
@@ -232,16 +224,9 @@ class MilvusStore(BufferedStore):
             wanted = "hnsw" if rows > SMALL else FLAT
         if not rows or self._kind() == milvus_client.INDEXES[wanted] or (self.settings.type == AUTO and wanted == FLAT):
             return None
-        self._build(wanted, rows)
-        return f"Milvus built {milvus_client.INDEXES[wanted]} over {rows:,} passages"
-
-    def _build(self, kind: str, rows: int) -> None:
         with self._clear_errors():
-            self._client.release_collection(self.name)
-            while names := self._client.list_indexes(self.name):  # milvus-lite drops all with the first
-                self._client.drop_index(self.name, names[0])
-            self._client.create_index(self.name, milvus_client.index_params(self._client, self.settings, kind, rows))
-            self._client.load_collection(self.name)
+            milvus_client.build(self._client, self.name, self.settings, wanted, rows)
+        return f"Milvus built {milvus_client.INDEXES[wanted]} over {rows:,} passages"
 
     def compact(self) -> None:
         """Milvus' own compaction."""

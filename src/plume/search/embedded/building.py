@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plume.search.backend import Vectors
-from plume.search.embedded import ann
+from plume.search.embedded import ann, types
 from plume.search.embedded.choosing import choose, fitting, is_enough, measured_effort, table
 from plume.search.embedded.database import Committed
 from plume.search.embedded.raw_vectors import RawVectors
@@ -35,9 +35,9 @@ def build(folder: Path, settings: IndexSettings, state: Committed) -> Built:
     assert settings.dimension is not None
     raw = RawVectors(folder / state.vectors, settings.dimension)
     rows = state.rows
-    string = ann.factory(settings.type, dimension=settings.dimension, rows=rows)
+    string = types.factory(settings.type, dimension=settings.dimension, rows=rows)
     if (
-        string == ann.FLAT
+        string == types.FLAT
         or (settings.type == AUTO and rows <= SMALL)
         or rows - state.built <= (state.built and max(_TAIL, _SHARE * state.built))
     ):
@@ -45,9 +45,11 @@ def build(folder: Path, settings: IndexSettings, state: Committed) -> Built:
     if state.ann is not None and rows <= _OUTGROWN * state.trained:
         return Built(_extended(folder, raw, state), None)
     if settings.type == AUTO:
+        if state.trained and rows <= _OUTGROWN * state.trained:  # that comparing with all is best was measured
+            return Built(None, None)
         return _chosen(folder, settings, raw, state)
-    if rows < ann.least(string):
-        return Built(None, f"{string} needs at least {ann.least(string):,} vectors; until then all {rows:,} are compared one by one.")
+    if rows < types.least(string):
+        return Built(None, f"{string} needs at least {types.least(string):,} vectors; until then all {rows:,} are compared one by one.")
     return Built(_trained(folder, settings, raw, state, string)[0], None)
 
 
@@ -56,8 +58,8 @@ def _chosen(folder: Path, settings: IndexSettings, raw: RawVectors, state: Commi
     tried = choose(sample(raw, state.rows, _SAMPLE), settings.metric, settings.recall, rows=state.rows)
     said, state = [table(tried)], replace(state, measured=tuple(one.as_json() for one in tried))
     for one in fitting(tried, settings.recall):
-        string = ann.factory(one.type, dimension=raw.dimension, rows=state.rows)
-        if string == ann.FLAT:
+        string = types.factory(one.type, dimension=raw.dimension, rows=state.rows)
+        if string == types.FLAT:
             break
         made, reached = _trained(folder, settings, raw, state, string)
         if is_enough(reached, settings):

@@ -65,7 +65,7 @@ def _vectors(folder: Path, database: sqlite3.Connection, snapshot: Snapshot) -> 
     if expected != state.rows:
         yield f"{expected:,} vectors have a checksum, but {state.rows:,} were committed."
     if state.ann is not None:
-        if snapshot.ann is None or ann.size(snapshot.ann) != state.built:
+        if snapshot.searcher is None or ann.size(snapshot.searcher.index) != state.built:
             yield f"{state.ann} does not hold the {state.built:,} vectors that it was built from."
         if file_checksum(folder / state.ann) != state.checksum:
             yield f"{state.ann} is not the file that was written: 'plume index compact' builds it again."

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plume.search.backend import Vectors
-from plume.search.embedded import ann
+from plume.search.embedded import ann, types
+from plume.search.embedded.asking import Searcher
 from plume.search.settings import IndexSettings, Metric
 
 _QUERIES = 200
@@ -72,28 +73,29 @@ def is_enough(reached: float, settings: IndexSettings) -> bool:
 
 
 def _try(name: str, queries: Vectors, held: Vectors, right: NDArray[np.int64], metric: Metric, recall: float, rows: int) -> Tried:
-    string = ann.factory(name, dimension=held.shape[1], rows=len(held))
+    string = types.factory(name, dimension=held.shape[1], rows=len(held))
     began = time.perf_counter()
     index = ann.declared(string, held.shape[1], metric)
     ann.fill(index, held, [held])
     seconds = time.perf_counter() - began
-    effort, reached = _effort(index, string, queries, held, right, metric, recall)
-    milliseconds = _timed(lambda: _found(index, queries, held, metric, effort))
+    searcher = Searcher(index)
+    effort, reached = _effort(searcher, string, queries, held, right, metric, recall)
+    milliseconds = _timed(lambda: _found(searcher, queries, held, metric, effort))
     megabytes = ann.size_in_memory(index) / 1e6 * rows / len(held)
     return Tried(type=name, recall=reached, milliseconds=milliseconds, megabytes=megabytes, seconds=seconds, effort=effort.look)
 
 
 def _effort(
-    index: Any, string: str, queries: Vectors, held: Vectors, right: NDArray[np.int64], metric: Metric, recall: float,
+    searcher: Searcher, string: str, queries: Vectors, held: Vectors, right: NDArray[np.int64], metric: Metric, recall: float,
     own: NDArray[np.int64] | None = None,
 ) -> tuple[Effort, float]:  # fmt: skip
     """The least that reaches the recall, and what it reaches: one looks further until that no longer helps, then compares more of what is found.
     `own` are rows that the queries are themselves."""
     best, highest = Effort(1, 1), -1.0
-    for refined in ann.refinements(string):
+    for refined in types.refinements(string):
         before = -1.0
-        for look in ann.efforts(string):
-            found = _found(index, queries, held, metric, Effort(look, refined), _TOP if own is None else _TOP + 1)
+        for look in types.efforts(string):
+            found = _found(searcher, queries, held, metric, Effort(look, refined), _TOP if own is None else _TOP + 1)
             reached = _overlap(found if own is None else _without(found, own), right)
             if reached > highest:
                 best, highest = Effort(look, refined), reached
@@ -113,21 +115,21 @@ def _without(found: NDArray[np.int64], own: NDArray[np.int64]) -> NDArray[np.int
     return np.stack([row[row != place][:_TOP] if place in row else row[:_TOP] for row, place in zip(found, own, strict=True)])
 
 
-def _found(index: Any, queries: Vectors, held: Vectors, metric: Metric, effort: Effort, top: int = _TOP) -> NDArray[np.int64]:
-    found = ann.nearest(index, queries, top=top * effort.refined, effort=effort.look)
+def _found(searcher: Searcher, queries: Vectors, held: Vectors, metric: Metric, effort: Effort, top: int = _TOP) -> NDArray[np.int64]:
+    found = searcher.nearest(queries, top=top * effort.refined, effort=effort.look)
     assert found is not None
     return (ann.compared(found, queries, held, metric) if effort.refined > 1 else found)[1][:, :top]
 
 
 def measured_effort(index: Any, string: str, vectors: Vectors, settings: IndexSettings) -> tuple[Effort, float]:
     """On the index itself, with some of its own rows, as many as take little time to compare with all; that each finds itself does not count."""
-    if len(ann.efforts(string)) == len(ann.refinements(string)) == 1:
+    if len(types.efforts(string)) == len(types.refinements(string)) == 1:
         return Effort(1, 1), 1.0
     count = int(min(_QUERIES, len(vectors), max(20, 2e10 // vectors.size)))
     places = np.sort(np.random.default_rng(1).choice(len(vectors), count, replace=False))
     queries = np.array(vectors[places])
     right = _without(ann.flat(queries, np.asarray(vectors), top=_TOP + 1, metric=settings.metric)[1], places)
-    return _effort(index, string, queries, vectors, right, settings.metric, settings.recall, places)
+    return _effort(Searcher(index), string, queries, vectors, right, settings.metric, settings.recall, places)
 
 
 def _timed(work: Any) -> float:

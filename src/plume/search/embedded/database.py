@@ -75,7 +75,10 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 def read_state(database: sqlite3.Connection) -> str:
     """As it is stored: two states are the same if this is."""
-    return database.execute("SELECT data FROM state").fetchone()[0]
+    found = database.execute("SELECT data FROM state").fetchone()
+    if found is None:
+        raise sqlite3.DatabaseError("malformed: it has no state")
+    return found[0]
 
 
 def parse_state(data: str) -> Committed:
@@ -104,8 +107,14 @@ def clear_database_errors(folder: Path) -> Iterator[None]:
             raise PlumeError(f"Cannot write {folder}: no permission ({said}). Change it, or copy the index elsewhere.") from None
         if "locked" in said:
             raise PlumeError(f"Another process is writing to {folder}: wait for it, then try again.") from None
+        if "no such table" in said or "no such column" in said:
+            raise _damaged(folder, error) from None
         raise
     except sqlite3.DatabaseError as error:
         if "malformed" in str(error) or "not a database" in str(error):
-            raise PlumeError(f"{folder / FILE} is damaged ({error}): restore it, or build the index again.") from None
+            raise _damaged(folder, error) from None
         raise
+
+
+def _damaged(folder: Path, error: Exception) -> PlumeError:
+    return PlumeError(f"{folder / FILE} is damaged ({error}): restore it, or build the index again.")

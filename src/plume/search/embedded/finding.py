@@ -7,53 +7,55 @@ from numpy.typing import NDArray
 
 from plume.search.backend import NONE, Matches, Vectors
 from plume.search.embedded import ann
-from plume.search.embedded.snapshot import Mask, Snapshot
-from plume.search.settings import Metric
+from plume.search.embedded.asking import Allowed, Found
+from plume.search.embedded.snapshot import Snapshot
 
 _FEW = 20_000  # that are left by a filter: comparing all of them is as fast as anything, and exact
 _SHARE = 0.02
 _MOST_ASKED = 2_048  # of a type that cannot leave rows out
 _BLOCK = 1 << 16  # rows that are gathered at once
-Found = tuple[NDArray[np.float32], NDArray[np.int64]]
 
 
-def find(snapshot: Snapshot, queries: Vectors, *, top: int, allowed: tuple[Mask, int] | None, exact: bool) -> Matches:
+def find(snapshot: Snapshot, queries: Vectors, *, top: int, allowed: Allowed | None, exact: bool) -> Matches:
     """Scores and keys, padded to `top`."""
-    rows, vectors, metric = snapshot.state.rows, snapshot.vectors, snapshot.settings.metric
-    few = allowed is not None and allowed[1] <= max(_FEW, int(_SHARE * rows))
-    found = None if exact or few or snapshot.ann is None else _approximate(snapshot, queries, top, allowed)
+    found = None if exact or snapshot.searcher is None or _few(allowed) else _approximate(snapshot, queries, top, allowed)
     if found is None:
-        return _padded(_exact(queries, vectors, allowed, top, metric, 0), top)
-    if snapshot.state.built < rows:
-        found = _merged(found, _exact(queries, vectors, allowed, top, metric, snapshot.state.built), top)
+        return _padded(_exact(snapshot, queries, allowed, top, 0), top)
+    if snapshot.state.built < snapshot.state.rows:
+        found = _merged(found, _exact(snapshot, queries, allowed, top, snapshot.state.built), top)
     return _padded(found, top)
 
 
-def _approximate(snapshot: Snapshot, queries: Vectors, top: int, allowed: tuple[Mask, int] | None) -> Found | None:
+def _few(allowed: Allowed | None) -> bool:
+    """What is left by removals alone was chosen by nobody, and is as many as before."""
+    return allowed is not None and allowed.count <= max(_FEW if allowed.by_filter else 0, int(_SHARE * len(allowed.mask)))
+
+
+def _approximate(snapshot: Snapshot, queries: Vectors, top: int, allowed: Allowed | None) -> Found | None:
     """By faiss, as far as it was built; None if too few could be had."""
-    state = snapshot.state
-    share = 1.0 if allowed is None else allowed[1] / state.rows
-    mask = None if allowed is None else allowed[0][: state.built]
+    state, searcher = snapshot.state, snapshot.searcher
+    assert searcher is not None
     wanted = min(state.built, top * state.refined)
-    effort = min(4_096, int(state.effort / share))  # where much is left out, one has to look further
-    found = ann.nearest(snapshot.ann, queries, top=wanted, effort=effort, allowed=mask)
-    if found is None:
-        assert mask is not None
-        found = _overfetched(snapshot, queries, wanted, mask, share)
-    if found is None:
-        return None
-    if state.refined > 1 or not (
-        ann.is_exact(state.type or "") or (state.built == state.rows and not (state.type or "").startswith("LSH"))
-    ):
-        found = ann.compared(found, queries, snapshot.vectors, snapshot.settings.metric)
-    return found[0][:, :top], found[1][:, :top]
+    if allowed is None:
+        found = searcher.nearest(queries, top=wanted, effort=state.effort)
+    else:
+        effort = min(4_096, int(state.effort * state.rows / allowed.count))  # where much is left out, one has to look further
+        found = searcher.nearest(queries, top=wanted, effort=effort, allowed=allowed)
+        if found is None:
+            found = _overfetched(snapshot, queries, wanted, allowed)
+    if found is None or not snapshot.compares:
+        return found
+    scores, keys = ann.compared(found, queries, snapshot.vectors, snapshot.settings.metric)
+    return scores[:, :top], keys[:, :top]
 
 
-def _overfetched(snapshot: Snapshot, queries: Vectors, wanted: int, mask: Mask, share: float) -> Found | None:
+def _overfetched(snapshot: Snapshot, queries: Vectors, wanted: int, allowed: Allowed) -> Found | None:
     """More than are wanted, of which those that are not allowed are dropped."""
-    ask = int(1.2 * wanted / share) + 8
+    mask = allowed.mask[: snapshot.state.built]
+    ask = int(1.2 * wanted * len(allowed.mask) / allowed.count) + 8
     while ask <= _MOST_ASKED:
-        found = ann.nearest(snapshot.ann, queries, top=min(ask, len(mask)), effort=snapshot.state.effort)
+        assert snapshot.searcher is not None
+        found = snapshot.searcher.nearest(queries, top=min(ask, len(mask)), effort=snapshot.state.effort)
         assert found is not None
         scores, keys = found
         good = (keys >= 0) & mask[keys]
@@ -63,17 +65,21 @@ def _overfetched(snapshot: Snapshot, queries: Vectors, wanted: int, mask: Mask, 
     return None
 
 
-def _exact(queries: Vectors, vectors: Vectors, allowed: tuple[Mask, int] | None, top: int, metric: Metric, first: int) -> Found:
+def _exact(snapshot: Snapshot, queries: Vectors, allowed: Allowed | None, top: int, first: int) -> Found:
     """All rows from `first` on that are allowed, one by one."""
+    vectors, metric = snapshot.vectors, snapshot.settings.metric
     if allowed is None:
         scores, keys = ann.flat(queries, vectors[first:], top=top, metric=metric)
         return scores, keys + first
-    mask = allowed[0][first:]
-    if mask.sum() > 0.5 * len(mask):  # rather drop some than copy all
-        ask = int(1.2 * top * len(mask) / mask.sum()) + 8
+    mask = allowed.mask[first:]
+    count = int(mask.sum()) if first else allowed.count
+    if count > 0.5 * len(mask):  # rather drop some than copy all
+        ask = int(1.2 * top * len(mask) / count) + 8
         scores, keys = ann.flat(queries, vectors[first:], top=ask, metric=metric)
         good = mask[keys]
-        if (good.sum(axis=1) >= min(top, mask.sum())).all():
+        if good[:, :top].all():
+            return scores[:, :top], keys[:, :top] + first
+        if (good.sum(axis=1) >= min(top, count)).all():
             return _best(np.where(good, scores, -np.inf), np.where(good, keys + first, NONE), top)
     rows = np.flatnonzero(mask) + first
     found: Found = np.zeros((len(queries), 0), np.float32), np.zeros((len(queries), 0), np.int64)
@@ -96,7 +102,8 @@ def _best(scores: NDArray[np.float32], keys: NDArray[np.int64], top: int) -> Fou
 def _padded(found: Found, top: int) -> Matches:
     scores, keys = found
     missing = top - keys.shape[1]
-    if missing <= 0 and keys[:, -1].min(initial=0) >= 0:  # what is missing stands last
+    last = keys.item(-1) if keys.size == top else keys[:, -1:].min(initial=0)  # of one query there is but one
+    if missing <= 0 and last >= 0:  # what is missing stands last
         return Matches(keys, scores)
     if missing > 0:
         scores = np.pad(scores, ((0, 0), (0, missing)), constant_values=-np.inf)

@@ -6,7 +6,7 @@ import json
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,6 @@ class StoreReader:
         self._database = opened
         self._guard = threading.RLock()
         self._depth = 0
-        self._writing: ExitStack | None = None  # what a change that is under way holds
         self._seen, self._version = "", -1
         self._opened = _identity(folder)
         self._snapshot: Snapshot | None = None
@@ -43,14 +42,14 @@ class StoreReader:
     def snapshot(self) -> Iterator[None]:
         """One committed state for all that is read within."""
         with self._guard, clear_database_errors(self.folder):
-            if self._depth == 0 and self._writing is None:
+            if self._depth == 0:
                 self._begin_reading()
             self._depth += 1
             try:
                 yield
             finally:
                 self._depth -= 1
-                if self._depth == 0 and self._writing is None:
+                if self._depth == 0:
                     self._database.execute("COMMIT")
 
     def _begin_reading(self) -> None:
@@ -79,7 +78,7 @@ class StoreReader:
 
     @property
     def _now(self) -> Snapshot:
-        assert self._snapshot is not None and self._writing is None, "within a snapshot, and not while writing"
+        assert self._snapshot is not None, "within a snapshot"
         return self._snapshot
 
     @property
@@ -98,7 +97,7 @@ class StoreReader:
 
     def _is_current(self) -> bool:
         """Has nobody committed since the snapshot was read, so that no transaction is needed to read it again?"""
-        if self._snapshot is None or self._writing is not None or "alive" not in self._snapshot.__dict__:
+        if self._snapshot is None:
             return False
         return self._depth > 0 or self._database.execute(_VERSION).fetchone()[0] == self._version
 
@@ -108,7 +107,7 @@ class StoreReader:
         with self.snapshot():
             allowed = self._now.allowed(where)
             for number, query in enumerate(queries):
-                found, how = self._now.words.best(query, top=top, allowed=None if allowed is None else allowed[0])
+                found, how = self._now.words.best(query, top=top, allowed=None if allowed is None else allowed.mask)
                 keys[number, : len(found)], scores[number, : len(found)] = found, how
         return Matches(keys, scores)
 
@@ -132,12 +131,7 @@ class StoreReader:
     def has(self, documents: Sequence[str]) -> set[str]:
         """Those of them that are there."""
         with self.snapshot():
-            return {identity for identity, _ in self._numbers(documents)}
-
-    def _numbers(self, documents: Sequence[str]) -> Iterator[tuple[str, int]]:
-        for begin in range(0, len(documents), AT_ONCE):
-            some = documents[begin : begin + AT_ONCE]
-            yield from self._database.execute(f"SELECT id, number FROM documents WHERE id IN ({','.join('?' * len(some))})", some)
+            return {identity for identity, _ in numbers_of(self._database, documents)}
 
     def passages(self, documents: Sequence[str] | None = None) -> Iterator[StoredPassage]:
         """In the order in which they were added."""
@@ -167,6 +161,13 @@ class StoreReader:
                 return checking.problems(self.folder, self._database, self._now)
         except PlumeError as error:  # it cannot even be opened
             return [str(error)]
+
+
+def numbers_of(database: sqlite3.Connection, documents: Sequence[str]) -> Iterator[tuple[str, int]]:
+    """The ids of these documents that are there, each with its number."""
+    for begin in range(0, len(documents), AT_ONCE):
+        some = documents[begin : begin + AT_ONCE]
+        yield from database.execute(f"SELECT id, number FROM documents WHERE id IN ({','.join('?' * len(some))})", some)
 
 
 def _value(value: Any, kind: str) -> Any:

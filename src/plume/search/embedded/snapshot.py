@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plume.search.backend import ID, Vectors
-from plume.search.embedded import ann
+from plume.search.embedded import ann, types
+from plume.search.embedded.asking import Allowed, Searcher
 from plume.search.embedded.database import Committed
 from plume.search.embedded.postings import WordsReader
 from plume.search.embedded.raw_vectors import RawVectors
@@ -19,7 +20,6 @@ from plume.search.settings import IndexSettings
 from plume.search.where.sql import to_sqlite
 from plume.search.where.tree import Condition, MetadataType
 
-Mask = NDArray[np.bool_]
 _REMEMBERED = 32  # filters
 
 
@@ -29,12 +29,18 @@ class Snapshot:
     def __init__(self, folder: Path, settings: IndexSettings, database: sqlite3.Connection, state: Committed) -> None:
         self.settings, self.state = settings, state
         self._folder, self._database = folder, database
-        self._masks: dict[Condition, tuple[Mask, int]] = {}
+        self._masks: dict[Condition, Allowed] = {}
         read = database.execute("SELECT name, type, place FROM columns ORDER BY place").fetchall()
         self.columns = {name: MetadataType(kind) for name, kind, _ in read}
         self.places = {name: f"d.m{place}" for name, _, place in read} | {ID: "d.id"}
-        self.ann = None if state.ann is None else ann.load(folder / state.ann)
+        self.searcher = None if state.ann is None else Searcher(ann.load(folder / state.ann))
         self.vectors = self._vectors()
+        self.alive = self._alive()
+        self.compares = self._compares(state.type or types.FLAT)
+
+    def _compares(self, type: str) -> bool:
+        """Does what is found need exact scores: to be re-ranked, to stand beside rows that are compared one by one, or since bits were counted?"""
+        return self.state.refined > 1 or types.counts_bits(type) or (self.state.built < self.state.rows and not types.is_exact(type))
 
     def _vectors(self) -> Vectors:
         if self.settings.dimension is None:
@@ -47,18 +53,17 @@ class Snapshot:
         assert self.settings.words is not None
         return WordsReader(self._database, self.settings.words, self.state.rows)
 
-    @cached_property
-    def alive(self) -> tuple[Mask, int] | None:
-        """Rows that were not removed, and how many; None: all."""
+    def _alive(self) -> Allowed | None:
+        """Rows that were not removed; None: all."""
         gone = self._database.execute("SELECT group_concat(key) FROM gone").fetchone()[0]
         if gone is None:
             return None
         mask = np.ones(self.state.rows, np.bool_)
         mask[_numbers(gone)] = False
-        return mask, int(mask.sum())
+        return Allowed(mask, by_filter=False)
 
-    def allowed(self, where: Condition | None) -> tuple[Mask, int] | None:
-        """Rows that a filter leaves, and how many; None: all."""
+    def allowed(self, where: Condition | None) -> Allowed | None:
+        """Rows that a filter leaves; None: all."""
         if where is None:
             return self.alive
         if where not in self._masks:
@@ -70,16 +75,16 @@ class Snapshot:
                 mask[_numbers(keys)] = True
             if len(self._masks) >= _REMEMBERED:
                 self._masks.pop(next(iter(self._masks)))
-            self._masks[where] = mask, int(mask.sum())
+            self._masks[where] = Allowed(mask, by_filter=True)
         return self._masks[where]
 
     def figures(self) -> dict[str, Any]:
         """For `plume index info`."""
         state = self.state
-        searched = state.type or ann.FLAT
+        searched = state.type or types.FLAT
         return {
             "type": searched, "effort": state.effort, "refined": state.refined, "rows": state.rows, "built": state.built,
-            "removed": 0 if self.alive is None else state.rows - self.alive[1], "measured": list(state.measured),
+            "removed": 0 if self.alive is None else state.rows - self.alive.count, "measured": list(state.measured),
         }  # fmt: skip
 
 

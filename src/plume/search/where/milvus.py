@@ -8,22 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from plume.search.where import tree
 from plume.search.where.json_fields import LOWER, TOKENS, json_field, lowered, said_there, token
 from plume.search.where.plain import plain
-from plume.search.where.tree import (
-    AllOf,
-    AmongValues,
-    AnyOf,
-    Compare,
-    Comparing,
-    Condition,
-    Has,
-    IsMissing,
-    Like,
-    MetadataType,
-    Negated,
-    Value,
-)
+from plume.search.where.tree import AllOf, AmongValues, AnyOf, Compare, Comparing, Condition, Has, IsMissing, Like, MetadataType, Negated
 
 JSON = "metadata"  # the field
 _ESCAPED = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
@@ -80,7 +68,7 @@ class _Expression:
         return f'{JSON}["{json_field(self._places[column])}{which}"]'
 
 
-def literal(value: Value) -> str:
+def literal(value: tree.Value) -> str:
     r"""As the grammar has it.
 
     >>> print(literal('say "no"'), literal(-2.5), literal(True))

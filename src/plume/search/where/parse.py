@@ -21,6 +21,7 @@ from plume.search.where.tree import (
     Negated,
     Value,
 )
+from plume.text.tidy import SURROGATE, without_surrogates
 
 _TOKEN = re.compile(
     r"""\s*(?:(?P<string>'(?:[^']|'')*')|(?P<number>[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)(?![\w.])|(?P<quoted>"(?:[^"]|"")+")"""
@@ -30,6 +31,7 @@ _WORDS = {"and", "or", "not", "in", "like", "is", "null", "true", "false", "has"
 _SIGNS = {"==": "=", "<>": "!="}
 _DEEPEST = 50  # brackets and NOTs within each other
 _MOST, _MOST_VALUES = 500, 30_000  # conditions side by side, values of IN: what databases take
+_LONGEST_PATTERN = 32_766  # bytes: what databases take
 _EXAMPLE = "write, for example, lang = 'en' AND year > 2020"
 _FITTING = {
     MetadataType.INT: (int, float),
@@ -68,8 +70,10 @@ class _Parser:
         return condition
 
     def _cut(self) -> list[_Token]:
-        tokens, place = [], 0
-        while self._text[place:].strip():
+        tokens, place, end = list[_Token](), 0, len(self._text.rstrip())
+        if half := SURROGATE.search(self._text):
+            raise PlumeError(self._said(half.start(), "half a surrogate pair is no character: is the text UTF-8?"))
+        while place < end:
             found = _TOKEN.match(self._text, place)
             if found is None:
                 place += len(self._text[place:]) - len(self._text[place:].lstrip())
@@ -81,7 +85,7 @@ class _Parser:
                 kind, text = "name", text[1:-1].replace('""', '"') if kind == "quoted" else text
             tokens.append(_Token(kind, text, found.start(found.lastgroup or 0)))
             place = found.end()
-        return [*tokens, _Token("end", "", len(self._text.rstrip()))]
+        return [*tokens, _Token("end", "", end)]
 
     @property
     def _next(self) -> _Token:
@@ -101,9 +105,10 @@ class _Parser:
         raise PlumeError(self._said((token or self._next).place, why))
 
     def _said(self, place: int, why: str) -> str:
-        around = self._text[place : place + 20]
+        text = without_surrogates(self._text)
+        around = text[place : place + 20]
         where = f"at character {place + 1} ('{around}')" if around else "at its end"
-        return f"The filter cannot be read {where}: {why}; {_EXAMPLE}. The filter: {self._text[:200]}"
+        return f"The filter cannot be read {where}: {why}; {_EXAMPLE}. The filter: {text[:200]}"
 
     def _either(self) -> Condition:
         parts = [self._both()]
@@ -158,7 +163,7 @@ class _Parser:
         if self._take("like"):
             if kind is not MetadataType.TEXT:
                 self._fail(f"LIKE is for text, and '{column}' holds {_SHOWN[kind]}")
-            return _perhaps(Like(column=column, pattern=str(self._value(kind))), negated)
+            return _perhaps(Like(column=column, pattern=self._pattern()), negated)
         sign = self._next
         if negated or sign.kind != "sign" or sign.text in "(),":
             self._fail(f"expected a comparison (=, !=, <, <=, >, >=, IN, BETWEEN, LIKE, IS NULL) after '{column}'")
@@ -180,10 +185,17 @@ class _Parser:
         self._need(")", "',' or ')'")
         return tuple(values)
 
+    def _pattern(self) -> str:
+        at, pattern = self._next, str(self._value(MetadataType.TEXT))
+        if len(pattern.encode()) > _LONGEST_PATTERN:
+            self._fail(f"a pattern of {len(pattern.encode()):,} bytes is more than the {_LONGEST_PATTERN:,} that LIKE takes", at)
+        return pattern
+
     def _value(self, kind: MetadataType | None) -> Value:
         token = self._take("string", "number", "true", "false")
         if token is None:
-            self._fail("expected a value: 'text', a number, TRUE or FALSE")
+            quoted = f"; text stands in quotes: '{self._next.text}'" if self._next.kind == "name" else ""
+            self._fail(f"expected a value: 'text', a number, TRUE or FALSE{quoted}")
         value: Value
         if token.kind == "string":
             value = token.text[1:-1].replace("''", "'")
@@ -193,7 +205,8 @@ class _Parser:
         else:
             value = token.kind == "true"
         if kind is not None and (type(value) not in _FITTING[kind]):
-            self._fail(f"the field holds {_SHOWN[kind]}, which {token.text} is not", token)
+            quote = f": quote it, '{token.text}'" if kind is MetadataType.TEXT else ""
+            self._fail(f"the field holds {_SHOWN[kind]}, which {token.text} is not{quote}", token)
         return value
 
 

@@ -48,7 +48,7 @@ class AmongValues:
 
 @dataclass(frozen=True, kw_only=True)
 class Like:
-    """title LIKE 'how to%': % is any text, _ one character; capital and small letters A–Z are the same."""
+    """title LIKE 'how to%': % is any text, _ one character, and no sign escapes them; capital and small letters A–Z are the same."""
 
     column: str
     pattern: str

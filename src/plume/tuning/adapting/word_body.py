@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -46,6 +47,14 @@ class WordBody(nn.Module):
         self.table.weight.data = torch.from_numpy(np.pad(vectors.matrix, ((1, 0), (0, 0))))
         self.ngrams = vectors.ngrams
         self.grams = nn.Parameter(torch.from_numpy(vectors.ngrams.matrix), requires_grad=False) if vectors.ngrams is not None else None
+
+    def vectors(self) -> WordVectors:
+        """As they are now, trained or not."""
+        ngrams = None
+        if self.ngrams is not None and self.grams is not None:
+            ngrams = replace(self.ngrams, matrix=self.grams.detach().cpu().numpy())
+        words = self.vocabulary_of_words
+        return WordVectors(words=words.words, counts=words.counts, matrix=self.table.weight.detach()[1:].cpu().numpy(), ngrams=ngrams)
 
     @torch.no_grad()
     def forget(self, seed: int) -> None:
