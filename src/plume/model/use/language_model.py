@@ -60,6 +60,10 @@ class LanguageModel:
         model, tokenizer = load_model(Path(folder))
         return cls(model.to(device), tokenizer, SentenceVectors.read(Path(folder)), runtime=runtime)
 
+    def using(self, runtime: str) -> LanguageModel:
+        """The same model, embedding by another runtime: torch, onnx, onnx-int8."""
+        return LanguageModel(self.model, self.tokenizer, self.sentence, runtime=runtime)
+
     def save(self, folder: str | Path) -> None:
         """As a model directory."""
         save_model(Path(folder), self.model, self.tokenizer)
