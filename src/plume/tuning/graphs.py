@@ -11,7 +11,10 @@ from plume.core.batch import Batch, Encoded, Target
 from plume.core.errors import PlumeError
 from plume.heads.head import HeadModule, precise
 from plume.heads.sentence_classification import SentenceClassificationModule
+from plume.model.networks.model import Model
 from plume.model.use.runtimes._graph import Graph, Signature
+from plume.text.tokenizer import Tokenizer
+from plume.tuning.adapting.body import network
 from plume.tuning.adapting.decoder_rows import through_decoder
 from plume.tuning.adapting.network import TaskModel
 
@@ -25,10 +28,16 @@ class TaskGraph(Graph):
     outputs = ("logits",)
     model: TaskModel
 
-    def __init__(self, model: TaskModel, signature: Signature, *, task: str, told: str, last: bool, start: int | None) -> None:
-        super().__init__(model, signature)
+    def __init__(
+        self, model: TaskModel, tokenizer: Tokenizer, signature: Signature, *, task: str, told: str, last: bool, start: int | None
+    ) -> None:
+        super().__init__(model, tokenizer, signature)
         self.task, self.told, self.last, self.start = task, told, last, start
-        self.precise = (f"model.heads.{task}.",)
+        self.precise = (*self.precise, f"model.heads.{task}.")
+
+    @property
+    def body(self) -> Model:
+        return network(self.model.body, "Word vectors are read from a table, not computed: use the runtime torch.")
 
     @property
     def of_text(self) -> bool:

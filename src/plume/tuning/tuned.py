@@ -94,6 +94,7 @@ class TunedModel:
         """What computes a task's logits."""
         return TaskGraph(
             self.model,
+            self.tokenizer,
             signature,
             task=task,
             told=str(self.declared.to_json()),

@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     from plume.model.networks.model import Model
     from plume.model.use.runtimes._graph import Build
     from plume.model.use.runtimes._runtime import Runner, Runtime
+    from plume.text.tokenizer import Tokenizer
 
 
-def runtime(name: str, model: Model) -> Runtime:
+def runtime(name: str, model: Model, tokenizer: Tokenizer) -> Runtime:
     """The one of that name for this model: "torch", "onnx", "onnx-int8"."""
-    made: Runtime = _module(name).RUNTIME(model)
+    made: Runtime = _module(name).RUNTIME(model, tokenizer)
     return made
 
 

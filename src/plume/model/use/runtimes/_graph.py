@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from plume._version import __version__
@@ -15,7 +14,10 @@ from plume.core.batch import Batch, Order
 from plume.core.errors import PlumeError
 from plume.model.checkpoint import state_of
 from plume.model.networks.model import Model
+from plume.model.use.abilities import Abilities
+from plume.model.use.runtimes._samples import TEXTS
 from plume.nn.recurrent.layer import RecurrentLayer
+from plume.text.tokenizer import Tokenizer
 
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")  # as transformers calls them, so that its tools know the file
 
@@ -38,11 +40,18 @@ class Graph(nn.Module):
     """`model` reads a batch, and `compute` says what comes of it, an array for each of `outputs`."""
 
     outputs: tuple[str, ...] = ()
-    precise: tuple[str, ...] = ()  # parameters whose names begin so stay in float32 where others get 8 bits
+    # Parts of parameters' names: these stay in float32 where others get 8 bits. The first block's second layer makes a third of the error.
+    precise: tuple[str, ...] = ("blocks.0.feed_forward.output.",)
 
-    def __init__(self, model: nn.Module, signature: Signature) -> None:
+    def __init__(self, model: nn.Module, tokenizer: Tokenizer, signature: Signature) -> None:
         super().__init__()
-        self.model, self.signature = model.eval(), signature
+        self.model, self.tokenizer, self.signature = model, tokenizer, signature
+        self.eval()  # also itself: an exporter leaves what it exports in the mode that the outermost module was in
+
+    @property
+    def body(self) -> Model:
+        """The network that reads the tokens."""
+        raise NotImplementedError
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -74,9 +83,22 @@ class Graph(nn.Module):
 
     def example(self, *, rows: int = 2, time: int = 7) -> tuple[Tensor, ...]:
         """Some inputs, to trace the graph with; the last row is padded."""
-        mask = torch.ones((rows, time), dtype=torch.long)
+        places = torch.arange(rows * time).view(rows, time)
+        mask = torch.ones_like(places)
         mask[-1, time - time // 3 :] = 0
-        return (torch.ones((rows, time), dtype=torch.long), mask, torch.zeros((rows, time), dtype=torch.long))[: len(self.inputs)]
+        return (places * 7 % self.body.vocabulary, mask, torch.zeros_like(places))[: len(self.inputs)]
+
+    def trials(self) -> Iterator[tuple[Tensor, ...]]:
+        """Inputs of other shapes."""
+        for rows, time in ((1, 1), (1, 12), (3, 2), (2, 33)):
+            yield self.example(rows=rows, time=min(time, self.body.longest or time))
+
+    def samples(self) -> Iterator[tuple[Tensor, ...]]:
+        """Texts of all sorts, each by itself: nothing is padding."""
+        can = Abilities(self.body, self.tokenizer)
+        for ids in self.tokenizer.encode(list(TEXTS)):
+            tokens = torch.tensor([can.frame(ids)[: self.body.longest]])
+            yield (tokens, torch.ones_like(tokens), torch.zeros_like(tokens))[: len(self.inputs)]
 
     def key(self) -> str:
         """The same for the same graph, weights and plume."""
@@ -88,7 +110,6 @@ class Graph(nn.Module):
 
 
 Build = Callable[[Signature], Graph]
-Arrays = dict[str, NDArray]
 
 
 class EncoderGraph(Graph):
@@ -96,6 +117,10 @@ class EncoderGraph(Graph):
 
     outputs = ("last_hidden_state",)
     model: Model
+
+    @property
+    def body(self) -> Model:
+        return self.model
 
     def compute(self, batch: Batch) -> tuple[Tensor, ...]:
         return (self.model.encode(batch).last,)
