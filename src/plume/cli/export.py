@@ -26,7 +26,9 @@ def run(
     int8: Annotated[bool, typer.Option("--int8", help="onnx: 8-bit weights; smaller and faster, nearly the same answers.")] = False,
     check: Annotated[
         Path | None,
-        typer.Option(help="onnx, torchscript: file of texts, or in the task's format, to compare with torch on.  [default: texts of plume's]"),
+        typer.Option(
+            help="onnx, torchscript: file of texts, or in the task's format, to compare with torch on.  [default: texts of plume's]"
+        ),
     ] = None,
 ) -> None:
     """Export a model to Hugging Face, sentence-transformers, ONNX or TorchScript, or word vectors to word2vec or fastText files."""

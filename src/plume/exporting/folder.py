@@ -15,7 +15,7 @@ from plume.exporting.checking import ENOUGH, Checked, Compared, check_language, 
 from plume.exporting.formats import KINDS, FileKind
 from plume.exporting.language_graph import LanguageGraph
 from plume.exporting.samples import examples_for
-from plume.exporting.settings_file import Config, language_config, task_config
+from plume.exporting.settings_file import language_config, task_config
 from plume.model.checkpoint import TOKENIZER
 from plume.model.use.language_model import LanguageModel
 from plume.model.use.runtimes._graph import Graph, Signature, require_graph
@@ -177,4 +177,6 @@ def _batches(language: LanguageModel, texts: list[str]) -> list[Batch]:
 
 def _require_one_language(language: LanguageModel) -> None:
     if language.model.languages is not None:
-        raise PlumeError(f"{language.recipe.name} is told the language of every text, which no other tool does: it cannot be exported as a graph.")
+        raise PlumeError(
+            f"{language.recipe.name} is told the language of every text, which no other tool does: it cannot be exported as a graph."
+        )

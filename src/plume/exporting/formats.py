@@ -58,11 +58,11 @@ KINDS = {
         title="ONNX",
         file="model.onnx",
         needs="import onnxruntime",
-        opened='''session = onnxruntime.InferenceSession(str(here / "model.onnx"))
+        opened="""session = onnxruntime.InferenceSession(str(here / "model.onnx"))
 
 
 def run(feed):
-    return session.run(None, {one.name: feed[one.name] for one in session.get_inputs()})''',
+    return session.run(None, {one.name: feed[one.name] for one in session.get_inputs()})""",
         write=lambda graph, path, int8: write_onnx(graph, path, int8=int8),
         open=_open_onnx,
     ),
@@ -70,12 +70,12 @@ def run(feed):
         title="TorchScript",
         file="model.pt",
         needs="import torch",
-        opened='''model = torch.jit.load(str(here / "model.pt"))
+        opened="""model = torch.jit.load(str(here / "model.pt"))
 
 
 def run(feed):
     with torch.inference_mode():
-        return [one.numpy() for one in model(*(torch.from_numpy(feed[name]) for name in config["inputs"]))]''',
+        return [one.numpy() for one in model(*(torch.from_numpy(feed[name]) for name in config["inputs"]))]""",
         write=_write_torchscript,
         open=_open_torchscript,
     ),

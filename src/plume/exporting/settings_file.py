@@ -9,12 +9,13 @@ from plume.heads.token_labelling import TokenLabellingModule
 from plume.model.use.language_model import LanguageModel
 from plume.tasks.multi_label import MultiLabel
 from plume.tasks.multiple_choice import MultipleChoice
+from plume.text.languages import HAN
 from plume.text.tokenizer import Tokenizer
 from plume.tuning.graphs import TaskGraph
 from plume.tuning.kinds.answering import QuestionAnswering
 from plume.tuning.kinds.labelling import LabelTask
 from plume.tuning.kinds.regression import Regression
-from plume.tuning.kinds.tagging import TagKind, Tagging
+from plume.tuning.kinds.tagging import Tagging, TagKind
 from plume.tuning.rows.rows import Coder
 from plume.tuning.rows.word_cuts import ALONE
 from plume.tuning.task import Task
@@ -85,7 +86,8 @@ def _tagging(task: Tagging, graph: TaskGraph, coder: Coder) -> Config:
     ids = [coder.tokenizer.id(piece) for piece in coder.single]
     found: Config = {
         "bio": task.tags is not TagKind.PLAIN,
-        "alone": f"{ALONE.pattern}|(?:(?!{ALONE.pattern}).)+" if task.characters else "",
+        "han": f"[{HAN}]",
+        "alone": ALONE.pattern if task.characters else "",  # characters that are words by themselves
         "before": ids[:place],
         "after": ids[place + 1 :],
     }

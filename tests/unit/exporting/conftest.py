@@ -40,7 +40,7 @@ TEXTS = [
 ]
 ITEMS: dict[str, list[Any]] = {
     **dict.fromkeys(("classification", "multi-label", "regression", "ner", "ner-crf", "segmentation", "pos"), TEXTS),
-    **dict.fromkeys(("similarity", "nli"), list(zip(TEXTS, reversed(TEXTS), strict=True))),
+    **{task: list(zip(TEXTS, reversed(TEXTS), strict=True)) for task in ("similarity", "nli")},
     "qa": [{"question": "who finds it?", "context": text} for text in TEXTS],
     "multiple-choice": [{"context": text, "choices": ["it is warm", "it is cold 苹果", "near"]} for text in TEXTS],
 }

@@ -115,18 +115,25 @@ def test_a_file_that_differs_is_refused(tuned: Any, tmp_path: Path, monkeypatch:
     assert not list(tmp_path.iterdir())
 
 
-def test_on_the_command_line(tuned: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_on_the_command_line(tuned: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def plume(*words: object) -> None:
+        monkeypatch.setattr(sys, "argv", ["plume", *map(str, words)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        if ended.value.code:
+            raise PlumeError(str(ended.value.code))
+
     tuned("bert", "classification").save(tmp_path / "model")
     texts = tmp_path / "texts.tsv"
     texts.write_text("text\tlabel\nthe cat finds two apples\twarm\na letter near the river\tcold\n", encoding="utf-8")
-    main(["export", str(tmp_path / "model"), "--to", "onnx", "--int8", "--check", str(texts), "--out", str(tmp_path / "out")])
+    plume("export", tmp_path / "model", "--to", "onnx", "--int8", "--check", texts, "--out", tmp_path / "out")
     said = capsys.readouterr().out
     assert "largest difference" in said and "texts/s" in said
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"README.md", "config.json", "model.onnx", "run.py", "tokenizer.json"}
-    main(["predict", str(tmp_path / "model"), "the cat", "--runtime", "onnx"])
-    with pytest.raises(SystemExit) as ended:
-        main(["export", str(tmp_path / "model"), "--to", "onnx", "--out", str(tmp_path / "out")])
-    assert ended.value.code == 2
+    plume("predict", tmp_path / "model", "the cat", "--runtime", "onnx")
+    assert "label" in capsys.readouterr().out
+    with pytest.raises(PlumeError, match="2"):
+        plume("export", tmp_path / "model", "--to", "onnx", "--out", tmp_path / "out")
 
 
 def test_few_answers_of_eight_bits_are_said() -> None:
@@ -136,6 +143,6 @@ def test_few_answers_of_eight_bits_are_said() -> None:
         checked.require(int8=False)
 
 
-def test_models_that_write_are_refused(tuned: Any, tmp_path: Path) -> None:
+def test_recurrent_networks_are_refused(tuned: Any, tmp_path: Path) -> None:
     with pytest.raises(PlumeError, match="Recurrent networks"):
         export_graph(tuned("ulmfit", "classification"), tmp_path / "out")

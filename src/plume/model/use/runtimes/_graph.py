@@ -134,4 +134,6 @@ def require_graph(model: nn.Module, name: str) -> None:
     recurs = any(isinstance(module, RecurrentLayer) for module in model.modules())
     if recurs or any(isinstance(module, Model) and module.spells for module in model.modules()):
         what = "Recurrent networks, which read token by token," if recurs else "Models that read the characters of words"
-        raise PlumeError(f"{name} cannot be run by ONNX Runtime or exported as a graph. {what} have none; Transformers have one. Use torch.")
+        raise PlumeError(
+            f"{name} cannot be run by ONNX Runtime or exported as a graph. {what} have none; Transformers have one. Use torch."
+        )
