@@ -11,6 +11,8 @@ from plume.comparing.compare import compare as run_study
 from plume.comparing.results import Results
 from plume.comparing.study import make_study, parse_task
 from plume.core.errors import PlumeError
+from plume.exporting.folder import Exported
+from plume.exporting.folder import export_graph as write_graph
 from plume.hf.export import export
 from plume.hf.importing import check_free, import_folder, is_task_folder
 from plume.hf.sentence_folders import is_static_folder, write_modules
@@ -139,6 +141,16 @@ def export_hf(folder: str | Path, *, out: str | Path, task: str | None = None) -
     if isinstance(model, WordModel):
         raise PlumeError("Word vectors have no counterpart in transformers: 'plume export' writes them as a word2vec or fastText file.")
     export(model.model, model.tokenizer, Path(out))
+
+
+def export_graph(
+    folder: str | Path, *, out: str | Path, to: str = "onnx", int8: bool = False, task: str | None = None, check: str | Path | None = None
+) -> Exported:
+    """A plume model directory as an ONNX or TorchScript file with tokenizer, config and a script that needs no plume.
+
+    It is checked against torch on the texts of `check`, or on texts that plume brings along; in full precision the answers must be the same.
+    """
+    return write_graph(load(folder), Path(out), to=to, int8=int8, task=task, check=None if check is None else Path(check))
 
 
 def export_sentence_transformers(folder: str | Path, *, out: str | Path) -> None:

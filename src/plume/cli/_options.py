@@ -11,6 +11,9 @@ Model = Annotated[Path, typer.Argument(help="Model directory.")]
 Texts = Annotated[list[str], typer.Argument(help="One or more texts.")]
 Vectors = Annotated[Path, typer.Argument(help="Word-vector model directory, or a word2vec, GloVe or fastText .bin file.")]
 Device = Annotated[str, typer.Option(help="cpu, cuda or mps.")]
+Runtime = Annotated[
+    str | None, typer.Option(help="torch, onnx or onnx-int8 (8-bit weights: faster, nearly the same answers).  [default: torch]")
+]
 Language = Annotated[str | None, typer.Option(help="Multilingual models (xlm): language of the text.  [default: detected]")]
 Languages = Annotated[
     str | None,

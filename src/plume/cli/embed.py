@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from plume.cli._options import Device, Language, Model
+from plume.cli._options import Device, Language, Model, Runtime
 
 
 def run(
@@ -35,9 +35,7 @@ def run(
     layers: Annotated[str | None, typer.Option(help="Several layers, averaged: 1,-1 is the first-last average.")] = None,
     joined: Annotated[bool, typer.Option("--joined", help="Concatenate --layers instead of averaging them.")] = False,
     language: Language = None,
-    runtime: Annotated[
-        str | None, typer.Option(help="torch, onnx or onnx-int8 (8-bit weights: faster, nearly the same vectors).  [default: torch]")
-    ] = None,
+    runtime: Runtime = None,
     device: Device = "cpu",
     threads: Annotated[int | None, typer.Option(help="CPU threads.  [default: all cores]")] = None,
     engine: Annotated[str, typer.Option(help="local or ray: shard --out over the workers of a running Ray.")] = "local",

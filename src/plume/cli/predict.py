@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from plume.cli._options import Device, Each, Languages, Model, NoCalibrate, Template, TunedTask, Way
+from plume.cli._options import Device, Each, Languages, Model, NoCalibrate, Runtime, Template, TunedTask, Way
 
 if TYPE_CHECKING:
     from plume.readers.example import Example
@@ -42,6 +42,7 @@ def run(
     no_calibrate: NoCalibrate = False,
     text: Annotated[str | None, typer.Option(help="Zero-shot: text column of a table, by name or number.")] = None,
     language: Languages = None,
+    runtime: Runtime = None,
     device: Device = "cpu",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines even in a terminal.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print neither progress nor a summary of the input.")] = False,
@@ -66,7 +67,7 @@ def run(
     if direct is not None and language is not None:
         asking_for["language"] = language
     options = {} if direct is None else options_for(direct.predict, direct, **asking_for)
-    loaded = api.load(model, device=device)
+    loaded = api.load(model, device=device, runtime=runtime or "torch")
     if direct is None:
         assert isinstance(loaded, TunedModel), "it has the task"
         chosen = loaded.task(task)

@@ -34,10 +34,15 @@ class AnswerSpanModule(HeadModule):
         scores: Tensor = self.output(self.dropout(hidden))
         return scores
 
-    def scores(self, encoded: Encoded, target: Target) -> Tensor:
+    def asked(self, encoded: Encoded, target: Target) -> Tensor:
+        """[B, T, D] all of it."""
+        states: Tensor = encoded.last
+        return states
+
+    def weighed(self, logits: Tensor, target: Target) -> Tensor:
         """[B, T, 2]"""
         assert target.feature is not None, "an answer stands in a part of the row"
-        return precise(self.logits(encoded.last)).masked_fill(~target.feature[..., None], -1e4)
+        return precise(logits).masked_fill(~target.feature[..., None], -1e4)
 
     def loss(self, encoded: Encoded, target: Target) -> Loss:
         scores = self.scores(encoded, target)

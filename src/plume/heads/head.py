@@ -53,8 +53,16 @@ class HeadModule(nn.Module):
         raise NotImplementedError
 
     def scores(self, encoded: Encoded, target: Target) -> Tensor:
-        """What a task decides by: here the logits at the positions that the target names; its values are not looked at."""
-        return precise(self.logits(at(encoded, target)))
+        """What a task decides by, of the states at the positions that the target names; its values are not looked at."""
+        return self.weighed(self.logits(self.asked(encoded, target)), target)
+
+    def asked(self, encoded: Encoded, target: Target) -> Tensor:
+        """[N, D] what the target asks about; also of logits that stand in the states' place, where another runtime computed them."""
+        return at(encoded, target)
+
+    def weighed(self, logits: Tensor, target: Target) -> Tensor:
+        """What a task decides by, of the logits of what was `asked`: here themselves."""
+        return precise(logits)
 
     def log_probabilities(self, encoded: Encoded) -> Tensor:
         """[B, T, V] of what a decoder writes."""

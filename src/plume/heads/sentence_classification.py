@@ -112,10 +112,10 @@ class Choice(SentenceClassification):
 class ChoiceModule(SentenceClassificationModule):
     """One score a row, compared within a question."""
 
-    def scores(self, encoded: Encoded, target: Target) -> Tensor:
+    def weighed(self, logits: Tensor, target: Target) -> Tensor:
         """[questions, choices]"""
         assert target.context is not None, "a choice is among rows"
-        flat = precise(self.logits(at(encoded, target))).squeeze(-1)
+        flat = precise(logits).squeeze(-1)
         return flat[target.context.clamp(min=0)].masked_fill(target.context < 0, float("-inf"))
 
     def loss(self, encoded: Encoded, target: Target) -> Loss:

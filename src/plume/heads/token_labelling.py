@@ -41,9 +41,9 @@ class TokenLabellingModule(HeadModule):
         scores: Tensor = self.output(self.dropout(hidden))
         return scores
 
-    def scores(self, encoded: Encoded, target: Target) -> Tensor:
+    def weighed(self, logits: Tensor, target: Target) -> Tensor:
         """[N, labels]: log-probabilities of each word's labels, the best one made the largest where a chain decides."""
-        emission = precise(self.logits(at(encoded, target)))
+        emission = precise(logits)
         if self.crf is None:
             return emission.log_softmax(-1)
         sentences, length, inside = _in_sentences(emission, target)

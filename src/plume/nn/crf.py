@@ -92,10 +92,15 @@ class CRF(nn.Module):
             total = _log_partition(emission.requires_grad_(), transition, begin, end, length)
             return torch.autograd.grad(total.sum(), emission)[0]
 
+    def path_scores(self) -> tuple[Tensor, Tensor, Tensor]:
+        """What a transition [L, L], a beginning [L] and an end [L] add to a path."""
+        scores = torch.cat([self.transition, self.begin[None]]).masked_fill(self.forbidden, _FORBIDDEN)
+        return scores[:-1], scores[-1], self.end
+
     def _scores(self, emission: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """What a transition [L, L], a beginning [L] and an end [L] add to a path, as precise as the emissions."""
-        scores = torch.cat([self.transition, self.begin[None]]).masked_fill(self.forbidden, _FORBIDDEN).to(emission.dtype)
-        return scores[:-1], scores[-1], self.end.to(emission.dtype)
+        """The same, as precise as the emissions."""
+        transition, begin, end = (score.to(emission.dtype) for score in self.path_scores())
+        return transition, begin, end
 
 
 def bio_forbidden(labels: Sequence[str]) -> Tensor:

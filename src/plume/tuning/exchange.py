@@ -140,13 +140,13 @@ def export_tuned(tuned: TunedModel, out: Path, *, task: str | None = None) -> st
             part=part,
             head={name.removeprefix(own): value for name, value in state_of(model).items() if name.startswith(own)},
             labels=chosen.labels,
-            tokenizer=_framed(tuned),
+            tokenizer=framed(tuned),
         ),
         out,
     )
 
 
-def _framed(tuned: TunedModel) -> Tokenizer:
+def framed(tuned: TunedModel) -> Tokenizer:
     """The tokenizer, made to wrap texts as the task does: GPT's own leaves them alone, and a task ends them (§3.3)."""
     tokenizer, coder = tuned.tokenizer, tuned.coder()
     if coder.single == tokenizer.format.single:

@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 def load(folder: str | Path, *, device: str = "cpu", runtime: str = "torch") -> Loaded:
     """A model directory: a `LanguageModel` (embed, fill, generate, score, hidden), a `WordModel` (embed, most_similar, analogy, similarity), or
-    a `TunedModel` (predict, evaluate). `runtime` is what a language model embeds with: torch, onnx, onnx-int8."""
-    tuned, words = is_tuned(Path(folder)), is_word_model(Path(folder))
-    if runtime != "torch" and (tuned or words):
-        raise PlumeError(
-            f"{folder} holds {'a fine-tuned model' if tuned else 'word vectors'}: --runtime is for language models that embed."
-        )
-    if tuned:
-        return load_tuned(folder, device=device)
-    return WordModel.load(folder) if words else LanguageModel.load(folder, device=device, runtime=runtime)
+    a `TunedModel` (predict, evaluate). `runtime` is what a network embeds and answers with: torch, onnx, onnx-int8."""
+    if is_tuned(Path(folder)):
+        return load_tuned(folder, device=device, runtime=runtime)
+    if not is_word_model(Path(folder)):
+        return LanguageModel.load(folder, device=device, runtime=runtime)
+    if runtime != "torch":
+        raise PlumeError(f"{folder} holds word vectors, which are read from a table: --runtime is for networks.")
+    return WordModel.load(folder)
 
 
-def load_tuned(folder: str | Path, *, device: str = "cpu") -> TunedModel:
+def load_tuned(folder: str | Path, *, device: str = "cpu", runtime: str = "torch") -> TunedModel:
     """A model that was tuned for a task: a network or word vectors with its heads, or a linear model of terms."""
-    return LinearModel.load(folder) if is_linear(Path(folder)) else TunedModel.load(folder, device=device)
+    kind = LinearModel if is_linear(Path(folder)) else TunedModel
+    return kind.load(folder, device=device, runtime=runtime)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,19 +21,24 @@ from plume.model.checkpoint import WEIGHTS, load_weights, read_weights, save_wei
 from plume.model.networks.model import Model
 from plume.model.use.abilities import Abilities
 from plume.model.use.language_model import LanguageModel
+from plume.model.use.runtimes import runner
+from plume.model.use.runtimes._graph import Signature
+from plume.model.use.runtimes._runtime import Runner
+from plume.model.use.side_by_side import side_by_side
 from plume.model.use.writing import Begun
 from plume.nn.pooling import Pooling
 from plume.readers.example import Example, Reading
 from plume.static.model import WordModel
 from plume.text.tokenizer import Tokenizer
 from plume.train.device import to_device
-from plume.tuning.adapting.body import Body
+from plume.tuning.adapting.body import Body, network
 from plume.tuning.adapting.decoder_rows import decoder_start, through_decoder
 from plume.tuning.adapting.network import TaskModel
 from plume.tuning.adapting.word_body import WordBody
 from plume.tuning.declared import Declared, body_of, read_declaration, save_declaration
+from plume.tuning.graphs import TaskGraph, head_scores, require_head
 from plume.tuning.rows.questions import Floats, Questions, in_reading_order, inference_batches
-from plume.tuning.rows.rows import Coder
+from plume.tuning.rows.rows import Array, Coder
 from plume.tuning.rows.spoken import with_language
 from plume.tuning.task import Prediction, Task
 from plume.tuning.writing.dialogue import Dialogue
@@ -56,9 +62,50 @@ class Measured:
 class TunedModel:
     """A model with its tasks: predicts, is measured, saved and loaded. A task answers through it (`plume.tuning.task.Answering`)."""
 
-    def __init__(self, model: TaskModel, tokenizer: Tokenizer, declared: Declared, sentence: SentenceVectors | None = None) -> None:
+    def __init__(
+        self,
+        model: TaskModel,
+        tokenizer: Tokenizer,
+        declared: Declared,
+        sentence: SentenceVectors | None = None,
+        *,
+        runtime: str | Runner = "torch",
+    ) -> None:
         self.model, self.tokenizer, self.declared, self.sentence = model.eval(), tokenizer, declared, sentence
         self.device = next(model.parameters()).device
+        self.runtime = runtime
+        self._runners = {} if runtime == "torch" else self._run_by(runtime)
+        self._below: LanguageModel | None = None
+        if self._runners and isinstance(runtime, str):
+            assert isinstance(model.body, Model), "what has runners is a network"
+            self._below = LanguageModel(model.body, tokenizer, sentence, runtime=runtime)
+
+    def using(self, runtime: str | Runner) -> TunedModel:
+        """The same model, answering by another runtime: torch, onnx, onnx-int8; or by what computes the logits of its one task."""
+        return TunedModel(self.model, self.tokenizer, self.declared, self.sentence, runtime=runtime)
+
+    def _run_by(self, runtime: str | Runner) -> dict[str, Runner]:
+        """What computes each task's logits."""
+        network(self.model.body, "Word vectors are read from a table, not computed: use the runtime torch.")
+        headed = [task.called for task in self.tasks if task.objective is None]
+        if not headed:
+            require_head(self.model, self.tasks[0].called)
+        if not isinstance(runtime, str):
+            return dict.fromkeys(headed, runtime)
+        name = self.model.body.recipe.name
+        return {task: runner(runtime, self.model, name, partial(self.graph, task)) for task in headed}
+
+    def graph(self, task: str, signature: Signature) -> TaskGraph:
+        """What computes a task's logits."""
+        return TaskGraph(
+            self.model,
+            self.tokenizer,
+            signature,
+            task=task,
+            told=str(self.declared.to_json()),
+            last=self.coder().sums_up_last,
+            start=decoder_start(self.model, task, self.tokenizer),
+        )
 
     @property
     def tasks(self) -> tuple[Task, ...]:
@@ -70,7 +117,7 @@ class TunedModel:
         """The network below, to fill or generate with."""
         if not isinstance(self.model.body, Model):
             raise PlumeError(f"{self.model.body.recipe.name} has one vector a word: it embeds and answers its task, and nothing else.")
-        return LanguageModel(self.model.body, self.tokenizer, self.sentence)
+        return self._below or LanguageModel(self.model.body, self.tokenizer, self.sentence)
 
     @property
     def embedder(self) -> LanguageModel | WordModel:
@@ -182,14 +229,29 @@ class TunedModel:
     def table(self, questions: Questions) -> Floats:
         """What the head says, a line for each thing asked."""
         table: Floats | None = None
-        for index in inference_batches(questions):
-            batch = to_device(self.finish(questions.batch(index), questions), self.device)
-            scores = self.model.scores(batch).float().cpu().numpy()
+        for index, scores in self._scores(questions):
             if table is None:
                 table = np.zeros((questions.lines, scores.shape[-1] if scores.ndim > 1 else 1), np.float32)
             questions.keep(table, scores, index)
         assert table is not None, "there is at least one question"
         return table
+
+    def _scores(self, questions: Questions) -> Iterator[tuple[Array, Floats]]:
+        """Of each batch, which groups it asks about, and what the head says of them."""
+        run = self._runners.get(questions.name)
+        if run is None:
+            for index in inference_batches(questions):
+                batch = to_device(self.finish(questions.batch(index), questions), self.device)
+                yield index, self.model.scores(batch).float().cpu().numpy()
+            return
+        head = self.model.head(questions.name)
+
+        @torch.inference_mode()
+        def work(index: Array) -> tuple[Array, Floats]:
+            batch = to_device(in_reading_order(questions.batch(index), self.declared.order), self.device)
+            return index, head_scores(head, run(batch), batch.labels[questions.name]).numpy()
+
+        yield from side_by_side(work, inference_batches(questions), device=self.device)
 
     def renewed(self, task: Task, examples: Sequence[Example], epoch: int) -> Questions | None:
         """What a task asks in this epoch of training, if that is new; the model answers without dropout meanwhile."""
@@ -218,8 +280,8 @@ class TunedModel:
             self.sentence.save(folder)
 
     @classmethod
-    def load(cls, folder: str | Path, *, device: str = "cpu") -> TunedModel:
-        """What `save` or a tuning run has written."""
+    def load(cls, folder: str | Path, *, device: str = "cpu", runtime: str = "torch") -> TunedModel:
+        """What `save` or a tuning run has written. `runtime` is what answers and embeds with it: torch, onnx, onnx-int8."""
         folder = Path(folder)
         declared = read_declaration(folder)
         state = read_weights(folder / WEIGHTS)
@@ -227,7 +289,7 @@ class TunedModel:
         model = assemble(body, declared)
         load_weights(model, state, folder / WEIGHTS)
         declared = replace(declared, adaptation=declared.adaptation.loaded(model.body))
-        return cls(model.to(device), tokenizer, declared, SentenceVectors.read(folder))
+        return cls(model.to(device), tokenizer, declared, SentenceVectors.read(folder), runtime=runtime)
 
 
 def assemble(body: Body, declared: Declared, *, from_scratch: bool = False) -> TaskModel:

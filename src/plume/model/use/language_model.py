@@ -50,7 +50,7 @@ class LanguageModel:
 
     def __init__(self, model: Model, tokenizer: Tokenizer, sentence: SentenceVectors | None = None, *, runtime: str = "torch") -> None:
         self.model, self.tokenizer, self.sentence = model.eval(), tokenizer, sentence
-        self.runtime = make_runtime(runtime, model)
+        self.runtime = make_runtime(runtime, model, tokenizer)
         self.device = next(model.parameters()).device
 
     def __repr__(self) -> str:

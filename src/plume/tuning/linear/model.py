@@ -18,6 +18,7 @@ from plume.heads.sentence_classification import SentenceClassification
 from plume.heads.token_labelling import TokenLabelling
 from plume.model.checkpoint import RECIPE, TOKENIZER, WEIGHTS
 from plume.model.use.language_model import LanguageModel
+from plume.model.use.runtimes._runtime import Runner
 from plume.readers.example import Example
 from plume.static.model import read_arrays, write_arrays
 from plume.static.reading import WORDS
@@ -120,6 +121,9 @@ class LinearModel(TunedModel):
         self.heads, self.tokenizer, self.declared, self.recipe = dict(heads), tokenizer, declared, recipe
         self.sentence = None
 
+    def using(self, runtime: str | Runner) -> TunedModel:
+        raise PlumeError(f"{TITLE} is no network, and has no other runtime.")
+
     @property
     def body(self) -> LanguageModel:
         raise PlumeError(f"{TITLE} was made of a task's examples alone: it predicts, and has no model below to embed, fill or write with.")
@@ -154,8 +158,10 @@ class LinearModel(TunedModel):
         write_json(folder / TASK, self.declared.to_json())
 
     @classmethod
-    def load(cls, folder: str | Path, *, device: str = "cpu") -> LinearModel:
-        """What `save` has written. It is computed on the CPU, whatever the `device`."""
+    def load(cls, folder: str | Path, *, device: str = "cpu", runtime: str = "torch") -> LinearModel:
+        """What `save` has written. It is computed on the CPU, whatever the `device`, and by itself."""
+        if runtime != "torch":
+            raise PlumeError(f"{TITLE} is no network: leave out --runtime.")
         folder = Path(folder)
         recipe = part_from_json(read_json(folder / RECIPE, "it should say what the terms are"))
         if not isinstance(recipe, TermRecipe):

@@ -16,7 +16,7 @@ from plume.text.pieces import Joined, bounds
 from plume.tuning.rows.rows import Array, Coder, runs
 
 # What is a unit of its own where characters are labelled: Han, and the marks that stand between without a space. Other scripts go by words.
-_ALONE = re.compile(rf"[{HAN}\u3001-\u3003\u3008-\u3020\ufe30-\ufe4f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65“”…—]")
+ALONE = re.compile(rf"[{HAN}\u3001-\u3003\u3008-\u3020\ufe30-\ufe4f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65“”…—]")
 _BLANK = np.array([chr(code).isspace() for code in range(0x3002)])  # U+3000 is the last one
 # Beside these every tokenizer cuts by itself; other white space (\x0c, \x1f) some of them drop.
 _CUTTING = [ord(blank) for blank in " \t\n\r"]
@@ -45,7 +45,7 @@ def find_words(examples: Sequence[Example], coder: Coder, *, characters: bool = 
     edge = np.zeros(len(text) + 1, np.bool_)
     edge[start] = edge[end] = True
     if characters:
-        alone = np.array([found.start() for found in _ALONE.finditer(text)], np.int64)
+        alone = np.array([found.start() for found in ALONE.finditer(text)], np.int64)
         edge[alone] = edge[alone + 1] = True
     joined = ~np.isin(_codes(text), _CUTTING)
     edge[:-1] &= joined

@@ -1,135 +1,145 @@
-"""An encoder as an ONNX file, in full precision or with 8-bit weights. The one place where onnx and ONNX Runtime are imported.
-
-Only the states of the last layer leave the graph: pooling and transforms stay plume's, so that one file serves every sentence.json.
-"""
+"""Graphs as ONNX files, in full precision or with 8-bit weights, and ONNX Runtime that runs them."""
 
 from __future__ import annotations
 
-import hashlib
-import importlib
-import json
-import logging
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from plume._version import __version__
-from plume.core.batch import Batch, Order
+from plume.core.batch import Batch
 from plume.core.errors import PlumeError
 from plume.core.files import write_atomic
 from plume.data.store import cache_home
-from plume.model.checkpoint import state_of
 from plume.model.networks.model import Model
+from plume.model.use.runtimes._graph import Build, EncoderGraph, Graph, Signature, require_graph
+from plume.model.use.runtimes._onnx_library import library, quiet
+from plume.model.use.runtimes._quantising import quantise
+from plume.text.tokenizer import Tokenizer
 
-_HINT = "pip install 'plume-lm[onnx]'"
-
-
-class EncoderGraph(nn.Module):
-    """What is exported: tokens [B, T] and lengths [B] to states [B, T, D]."""
-
-    def __init__(self, model: Model) -> None:
-        super().__init__()
-        self.model = model
-
-    def forward(self, tokens: Tensor, length: Tensor) -> Tensor:
-        return self.model.encode(Batch(tokens=tokens, length=length)).last
+_AXES = {0: "rows", 1: "time"}
+_OPSET = 17  # the first with layer norms
+_CLOSE = 1e-3
 
 
-def require_plain(model: Model) -> None:
-    """Only what reads all tokens of a text at once, and nothing but these, has a graph of two inputs."""
-    if model.spells or model.languages is not None or model.recipe.assembly.recurs or model.recipe.assembly.decodes:
-        raise PlumeError(f"{model.recipe.name} cannot be run by ONNX Runtime: it reads more than tokens. Use the runtime torch.")
+def write_onnx(graph: Graph, path: Path, *, int8: bool) -> None:
+    """Export, with any number of rows and tokens, and quantise the matrices if asked.
 
-
-def write_onnx(model: Model, path: Path, *, int8: bool) -> None:
-    """Export, and quantise the matrices if asked: per channel, which keeps vectors at a cosine of .99 (per tensor: .97)."""
-    require_plain(model)
-    _library("onnx")
-    _library("onnxscript")
+    A trace takes a tenth of the time of torch's newer exporter, and gives a graph that is as fast; but it cannot say everything (T5's norm, XLNet's
+    distances), and may take for constant what is not. So it is held against torch at other shapes, and where it fails the other is asked.
+    """
+    library("onnx")
     whole = path.with_suffix(".whole.onnx") if int8 else path
-    example = torch.ones((2, 7), dtype=torch.long), torch.tensor([7, 5])
-    with _quiet():
-        torch.onnx.export(
-            EncoderGraph(model).eval(),
-            example,
-            str(whole),
-            input_names=["tokens", "length"],
-            output_names=["states"],
-            dynamic_shapes={"tokens": {0: "rows", 1: "time"}, "length": {0: "rows"}},
-            dynamo=True,
-            external_data=False,
-            verbose=False,
-        )
+    try:
+        with quiet():
+            problem = _attempt(_traced, graph, whole) and _attempt(_exported, graph, whole)
+            if problem is not None:
+                reason = str(problem).strip().partition("\n")[0]
+                raise PlumeError(f"torch cannot write this model as an ONNX file ({reason}): use torch.") from problem
+            if int8:
+                keep = {name for name, _ in graph.named_parameters() if any(part in name for part in graph.precise)}
+                quantise(whole, path, samples=[_fed(graph, one) for one in graph.samples()], keep=keep)
+    finally:
         if int8:
-            quantization: Any = importlib.import_module("onnxruntime.quantization")
-            _library("onnxruntime")
-            quantization.quantize_dynamic(str(whole), str(path), per_channel=True, weight_type=quantization.QuantType.QInt8)
-            whole.unlink()
+            whole.unlink(missing_ok=True)
 
 
-def session(model: Model, *, int8: bool, threads: int) -> Any:
-    """ONNX Runtime's, of a file in plume's cache: exporting takes some seconds, so it is done once for the same weights."""
-    runtime: Any = _library("onnxruntime")
+def _attempt(write: Callable[[Graph, Path], None], graph: Graph, path: Path) -> Exception | None:
+    """Write the file, and hold what it computes against torch; what went wrong, if something did."""
+    try:
+        with torch.inference_mode(False), torch.no_grad():
+            write(graph, path)
+            session = open_session(path)
+            for given in graph.trials():
+                for found, right in zip(run_given(graph, session, given), graph(*given), strict=True):
+                    torch.testing.assert_close(found, right, atol=_CLOSE, rtol=_CLOSE)
+    except PlumeError:
+        raise
+    except Exception as error:  # the exporters have no error in common, and neither has what ONNX Runtime does not like
+        return error
+    return None
+
+
+def _traced(graph: Graph, path: Path) -> None:
+    names = {"input_names": list(graph.inputs), "output_names": list(graph.outputs)}
+    axes = dict.fromkeys((*graph.inputs, *graph.outputs), _AXES)
+    torch.onnx.export(graph, graph.example(), str(path), **names, dynamic_axes=axes, dynamo=False, opset_version=_OPSET)
+
+
+def _exported(graph: Graph, path: Path) -> None:
+    library("onnxscript")
+    names = {"input_names": list(graph.inputs), "output_names": list(graph.outputs)}
+    shapes = dict.fromkeys(graph.inputs, _AXES)
+    torch.onnx.export(
+        graph, graph.example(), str(path), **names, dynamic_shapes=shapes, dynamo=True, external_data=False, verbose=False
+    )  # fmt: skip
+
+
+def open_session(path: Path, *, threads: int = 1) -> Any:
+    """ONNX Runtime's, on a CPU. Batches run side by side, each on one thread."""
+    runtime: Any = library("onnxruntime")
     options = runtime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.log_severity_level = 3
-    path = cache_home() / "onnx" / f"{_key(model)}{'-int8' if int8 else ''}.onnx"
-    if not path.exists():
-        write_atomic(path, lambda target: write_onnx(model, target, int8=int8))
     return runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
-def _key(model: Model) -> str:
-    """The same for the same recipe, weights and plume."""
-    made = hashlib.sha256(f"{__version__} {json.dumps(model.recipe.to_json(), sort_keys=True)}".encode())
-    for name, value in state_of(model).items():
-        made.update(name.encode())
-        made.update(value.contiguous().cpu().numpy().data)
-    return made.hexdigest()[:32]
+def _fed(graph: Graph, given: tuple[Tensor, ...]) -> dict[str, Any]:
+    return {name: value.numpy() for name, value in zip(graph.inputs, given, strict=True)}
 
 
-def _library(name: str) -> Any:
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        raise PlumeError(f"{name} is not installed: {_HINT}, or use the runtime torch.") from None
+def run_given(graph: Graph, session: Any, given: tuple[Tensor, ...]) -> list[Tensor]:
+    """All outputs. What the graph has no use for (the mask, where text is read from left to right) it does not have as an input either."""
+    used = {one.name for one in session.get_inputs()}
+    fed = {name: value for name, value in _fed(graph, given).items() if name in used}
+    return [torch.from_numpy(one) for one in session.run(None, fed)]
 
 
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """The exporters talk a lot."""
-    level = logging.root.manager.disable
-    logging.disable(logging.WARNING)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            yield
-        finally:
-            logging.disable(level)
-
-
-class OnnxRuntime:
-    """The last layer's states by ONNX Runtime, on a CPU. Batches run side by side, each on one thread."""
+class OnnxRunner:
+    """Runs the graphs of a model, each made when a batch first needs it. Several threads may share one."""
 
     int8 = False
 
-    def __init__(self, model: Model) -> None:
-        require_plain(model)
-        self._session = session(model, int8=self.int8, threads=1)
+    def __init__(self, model: nn.Module, name: str, build: Build) -> None:
+        require_graph(model, name)
+        library("onnxruntime")
+        if next(model.parameters()).device.type != "cpu":
+            raise PlumeError("ONNX Runtime computes on the CPU here: leave out --device, or use the runtime torch.")
+        self._build = build
+        self._lock = Lock()
+        self._opened: dict[Signature, tuple[Graph, Any]] = {}
+
+    def __call__(self, batch: Batch) -> Tensor:
+        """The graph's first output."""
+        signature = Signature.of(batch)
+        with self._lock:
+            if signature not in self._opened:
+                self._opened[signature] = self._open(self._build(signature))
+        graph, session = self._opened[signature]
+        return run_given(graph, session, graph.given(batch))[0]
+
+    def _open(self, graph: Graph) -> tuple[Graph, Any]:
+        """From a file in plume's cache: exporting takes some seconds, so it is done once for the same weights."""
+        path = cache_home() / "onnx" / f"{graph.key()}{'-int8' if self.int8 else ''}.onnx"
+        if not path.exists():
+            write_atomic(path, lambda target: write_onnx(graph, target, int8=self.int8))
+        return graph, open_session(path)
+
+
+class OnnxRuntime:
+    """The last layer's states of a language model."""
+
+    runner: type[OnnxRunner] = OnnxRunner
+
+    def __init__(self, model: Model, tokenizer: Tokenizer) -> None:
+        self._run = self.runner(model, model.recipe.name, lambda signature: EncoderGraph(model, tokenizer, signature))
 
     def layers(self, batch: Batch, *, last_only: bool) -> list[Tensor]:
         """[B, T, D] the last layer."""
         if not last_only:
             raise PlumeError("ONNX Runtime computes the last layer alone: use the runtime torch for others.")
-        if batch.order is not Order.FULL or batch.segment is not None:
-            raise PlumeError("ONNX Runtime computes models that read both ways, without segments: use the runtime torch.")
-        rows, time = batch.tokens.shape
-        length = torch.full((rows,), time) if batch.length is None else batch.length
-        (states,) = self._session.run(None, {"tokens": batch.tokens.numpy(), "length": length.numpy()})
-        return [torch.from_numpy(states)]
+        return [self._run(batch)]

@@ -1,4 +1,4 @@
-"""Runtime: states of a batch of texts, whoever computes them."""
+"""Runtime and Runner: states or logits of a batch of texts, whoever computes them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ from plume.core.batch import Batch
 
 
 class Runtime(Protocol):
-    """Thread-safe: batches run side by side."""
+    """Of a language model. Thread-safe: batches run side by side."""
 
     def layers(self, batch: Batch, *, last_only: bool) -> Sequence[Tensor]:
         """[B, T, D] each: the last layer alone, or all from the embedding on."""
+
+
+class Runner(Protocol):
+    """Of the graphs of any model. Thread-safe too."""
+
+    def __call__(self, batch: Batch) -> Tensor:
+        """The graph's first output: states of a language model, logits of a tuned one."""

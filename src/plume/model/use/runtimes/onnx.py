@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from plume.model.use.runtimes._onnx_files import OnnxRuntime
+from plume.model.use.runtimes._onnx_files import OnnxRunner, OnnxRuntime
 
-RUNTIME = OnnxRuntime
+RUNTIME, RUNNER = OnnxRuntime, OnnxRunner

@@ -9,12 +9,13 @@ from torch import Tensor
 
 from plume.core.batch import Batch
 from plume.model.networks.model import Model
+from plume.text.tokenizer import Tokenizer
 
 
 class TorchRuntime:
     """`Model.encode`, without gradients."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, tokenizer: Tokenizer) -> None:
         self.model = model
 
     @torch.inference_mode()
