@@ -135,7 +135,7 @@ plume.view("senses", (root, data, say) => {
     const order = [...held.keys()].sort((a, b) => a - b);
     const called = group => by === "labels" ? say("label_group", { label: labels[group], count: held.get(group).length }) : say("group", { number: group + 1, count: held.get(group).length });
     legend.replaceChildren(...order.map(group => {
-      const sample = make("span", { class: "sample dot" });
+      const sample = make("span", { class: "sample dot shape-" + group % 4 });
       sample.style.background = `var(--curve-${group % 8})`;
       return make("span", {}, sample, called(group));
     }));
