@@ -112,7 +112,7 @@ class Bench:
     def rows(self, body: str, folder: Path) -> Rows:
         """All ways, from the cheapest on."""
         simcse, cosent = self.sizes.steps[body]
-        width = self.vectors(folder, "texts").shape[1]
+        width = plume.load(folder).width
         cut = min(256, width)
         yield "raw, mean", [self.cell(f"{body}.raw", lambda: self.sets.scores(self.vectors(folder, "texts")))]
         for fitted, of in (("training", ""), ("sentences", ", fitted to running text")):
@@ -146,7 +146,7 @@ class Bench:
 
     def dimensions(self, body: str, folder: Path) -> Rows:
         """Whitening and principal components, cut."""
-        width = self.vectors(folder, "texts").shape[1]
+        width = plume.load(folder).width
         for kept in (one for one in (width, 256, 128, 64) if one <= width):
             for name, transform in (("whitened", Whiten(dimensions=kept)), ("principal components", PrincipalComponents(dimensions=kept))):
                 cell = self.cell(f"{body}.{type(transform).__name__}{kept}", lambda how=transform: self.transformed(folder, how))  # type: ignore[misc]
