@@ -1,10 +1,12 @@
 """What each way to sentence vectors brings: Spearman × 100 on sets of scored pairs, as Markdown tables (docs/sentences.md).
 
-    python bench/sentence_quality.py --data FOLDER --minilm FOLDER --m3e FOLDER --cache FOLDER [--threads 1] [--minutes 40] [--quick]
+    python bench/sentence_quality.py --data FOLDER --minilm FOLDER --m3e FOLDER --cache FOLDER \
+        [--threads 1] [--minutes 40] [--write docs/sentences.md --write docs/zh/sentences.md] [--quick]
 
 `--data` holds sts12-16, stsb, sick, stsb_zh, lcqmc, bq_corpus, afqmc, wikinews_en and zhwiki_large; `--minilm` and `--m3e` are folders of
 sentence-transformers. A BERT of each language is pre-trained first. Every cell is a file in `--cache`, so that a run that was stopped goes on;
-first come those without chance in them, then seed after seed. After `--minutes` nothing new is begun, and the tables hold what is there.
+first come those without chance in them, then seed after seed. After `--minutes` nothing new is begun, and the tables hold what is there; `--write`
+puts them into a page, between its comments "figures".
 Nothing that is measured on was seen in fitting or training, and no set chooses weights: the last are taken.
 """
 
@@ -25,14 +27,18 @@ from _sentence_sets import LANGUAGES, Language, Sets
 from numpy.typing import NDArray
 
 import plume
-from plume.core.files import write_json
+from plume.core.files import write_json, write_text
+from plume.static.model import WordModel
+from plume.static.sif import SIF
 from plume.vectors.transform import Transform
 from plume.vectors.transforms.flow import Flow
 from plume.vectors.transforms.principal_components import PrincipalComponents
 from plume.vectors.transforms.whiten import Whiten
+from plume.vectors.transforms.without_component import WithoutComponent
 
 Floats = NDArray[np.float32]
 SEEDS = (0, 1, 2)
+BEGIN, END = "<!-- figures: bench/sentence_quality.py -->\n", "<!-- end of figures -->"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +112,7 @@ class Bench:
     def rows(self, body: str, folder: Path) -> Rows:
         """All ways, from the cheapest on."""
         simcse, cosent = self.sizes.steps[body]
-        width = self.vectors(folder, "texts").shape[1]
+        width = plume.load(folder).width
         cut = min(256, width)
         yield "raw, mean", [self.cell(f"{body}.raw", lambda: self.sets.scores(self.vectors(folder, "texts")))]
         for fitted, of in (("training", ""), ("sentences", ", fitted to running text")):
@@ -129,16 +135,18 @@ class Bench:
                     "fasttext/tiny", corpus=self.data / self.language.corpus, out=folder, seed=seed, budget="2e7tokens", quiet=True
                 )
             model = plume.load(folder)
+            assert isinstance(model, WordModel)
             if pooling == "mean":
                 return self.sets.scores(model.embed(self.sets.texts))
-            return self.sets.scores(model.embed(self.sets.texts + self.training, pooling="sif")[: len(self.sets.texts)])
+            component = WithoutComponent().fit(model.weighted(self.training, SIF()))
+            return self.sets.scores(component.apply(model.weighted(self.sets.texts, SIF())))
 
         for pooling in ("mean", "sif"):
             yield f"fastText, {pooling}", self.seeds(f"fasttext.{pooling}", lambda seed, how=pooling: fasttext(how, seed))  # type: ignore[misc]
 
     def dimensions(self, body: str, folder: Path) -> Rows:
         """Whitening and principal components, cut."""
-        width = self.vectors(folder, "texts").shape[1]
+        width = plume.load(folder).width
         for kept in (one for one in (width, 256, 128, 64) if one <= width):
             for name, transform in (("whitened", Whiten(dimensions=kept)), ("principal components", PrincipalComponents(dimensions=kept))):
                 cell = self.cell(f"{body}.{type(transform).__name__}{kept}", lambda how=transform: self.transformed(folder, how))  # type: ignore[misc]
@@ -215,6 +223,7 @@ def main() -> None:
         parser.add_argument(f"--{name}", type=Path, required=True)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=40)
+    parser.add_argument("--write", type=Path, action="append", default=[])
     parser.add_argument("--quick", action="store_true", help="Few texts and steps: does it run?")
     given = parser.parse_args()
 
@@ -234,6 +243,9 @@ def main() -> None:
         english = benches[0]
         tables += ["\n### Methods\n", *table("bert/tiny", english.methods(english.cache / "own"))]
     print("\n".join(tables))
+    for page in given.write:
+        before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+        write_text(page, before + BEGIN + "\n".join(tables) + "\n\n" + END + rest.partition(END)[2])
 
 
 if __name__ == "__main__":

@@ -77,9 +77,8 @@ def report(name: str, texts: int, seconds: dict[str, list[float]], vectors: dict
         speed = [[texts / one for one in rounds] for rounds in (spent, seconds[base])]
         one, other = (rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (vectors[base], vectors[encoder]))
         cosine = (one * other).sum(1)
-        print(
-            f"  {encoder:22} {statistics.median(speed[0]):8.0f} sentences/s  {ratio(*speed)}  cosine mean {cosine.mean():.6f}, least {cosine.min():.6f}"
-        )
+        near = f"cosine mean {cosine.mean():.6f}, least {cosine.min():.6f}"
+        print(f"  {encoder:22} {statistics.median(speed[0]):8.0f} sentences/s  {ratio(*speed)}  {near}")
 
 
 if __name__ == "__main__":

@@ -30,8 +30,9 @@ def import_static(folder: Path, out: Path) -> WordModel:
     (_, body), *rest = modules_of(folder)
     table = module_weights(body)["embedding.weight"].float().numpy()
     tokenizer = read_backend(body / TOKENIZER, format=WORDS)
-    tokens = sorted(tokenizer.get_vocab(with_added_tokens=True), key=tokenizer.token_to_id)
-    rows = [tokenizer.token_to_id(token) for token in tokens]
+    ids = tokenizer.get_vocab(with_added_tokens=True)
+    tokens = sorted(ids, key=ids.__getitem__)
+    rows = [ids[token] for token in tokens]
     if rows[-1] >= len(table):
         raise PlumeError(f"The tokenizer in {body} has {len(tokens)} tokens, and the table {len(table)} rows: they do not belong together.")
     if broken := [token for token in tokens if "\n" in token or "\r" in token]:

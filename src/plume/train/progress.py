@@ -100,6 +100,7 @@ class Progress:
         shown = "  ".join(_figure(name, value) for name, value in measured.items())
         main = next((name for name in self.trivial if name in measured), None)
         self._held_out = f"  held out {measured[main]:.3f}" if main is not None else ""
-        self.say(f"held out at step {spent.steps}: {shown}")
+        if shown:  # there may be nothing to measure on
+            self.say(f"held out at step {spent.steps}: {shown}")
         for name in self.trivial.keys() & measured.keys():
             self._warn_if_stuck(spent, name, measured[name])

@@ -15,8 +15,9 @@ from plume.core.batching import by_length
 from plume.model.use.abilities import Abilities, Said
 from plume.model.use.rows import Ids, padded
 
-# On a CPU a product of two hundred rows runs as fast as one of thousands, and padding costs what tokens cost: texts of one length each need
-# no mask. Batches of fewer tokens than that are filled up with longer texts; in larger ones the states leave the cache (measured with MiniLM).
+# On a CPU texts of one length need no padding and no mask, and batches of fewer tokens than enough are filled up with longer texts. MiniLM, CPU
+# time a text, 160 texts of sst2 and ag_news: with any lengths together 1.25 times as much, without filling up 1.18 times. At most 8,192 tokens
+# instead of 2,048 are as fast (600 and 160 texts); the smaller batches are shared out among threads more evenly.
 _ENOUGH, _MOST = 256, 2048
 
 
