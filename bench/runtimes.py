@@ -14,6 +14,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -91,8 +92,9 @@ def main() -> None:
             print(f"{name}: cosine at least {cosine.min():.4f}, mean {cosine.mean():.4f}; {equal:.1%} of the labels the same")
         for size in (1, 64, count):
             part = texts[:: max(1, count // size)][:size]
-            report(f"embed, {size} texts", size, measured({name: lambda m=model: m.embed(part) for name, model in models.items()}, rounds))
-            report(f"classify, {size} texts", size, measured({n: lambda m=model: m.predict(part) for n, model in models.items()}, rounds))
+            for verb in ("embed", "predict"):
+                calls = {name: partial(getattr(model, verb), part) for name, model in models.items()}
+                report(f"{verb}, {size} texts", size, measured(calls, rounds))
 
 
 if __name__ == "__main__":
