@@ -43,7 +43,7 @@ class Checked:
         """Raise unless a file in full precision gives the same answers."""
         if not int8 and not (self.difference <= LARGEST and self.agreement == 1):
             raise PlumeError(
-                f"The file does not compute what the model does: the largest difference is {self.difference:.1e} (at most {LARGEST:.0e} is rounding), "
+                f"The file does not compute what the model does: the largest difference is {self.difference:.1e} (rounding: {LARGEST:.0e}), "
                 f"{self.agreement:.1%} of the answers are the same. Nothing was written."
             )
 

@@ -69,7 +69,7 @@ def export_graph(
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise PlumeError(f"{out} exists already: choose another --out.")
     if isinstance(model, TunedModel) and not isinstance(model, LinearModel):
-        made = _Task(model, task, check)
+        made: _Task | _Language = _Task(model, task, check)
     elif isinstance(model, LanguageModel):
         made = _Language(model, check)
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -33,12 +34,14 @@ def _write_torchscript(graph: Graph, path: Path, int8: bool) -> None:
     if int8:
         raise PlumeError("--int8 is for --to onnx.")
     with quiet(), torch.inference_mode(False), torch.no_grad():
-        traced = torch.jit.trace(graph, graph.example(), check_inputs=list(graph.trials()), check_tolerance=1e-3)
+        traced: Any = torch.jit.trace(  # type: ignore[no-untyped-call]
+            graph, graph.example(), check_inputs=list(graph.trials()), check_tolerance=1e-3
+        )
         torch.jit.save(traced, str(path))
 
 
 def _open_torchscript(graph: Graph, path: Path) -> Run:
-    loaded = torch.jit.load(str(path))
+    loaded: Any = torch.jit.load(str(path))  # type: ignore[no-untyped-call]
 
     def run(given: tuple[Tensor, ...]) -> list[Tensor]:
         with torch.inference_mode():

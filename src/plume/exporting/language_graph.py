@@ -36,6 +36,7 @@ class LanguageGraph(Graph):
         return self.model
 
     def compute(self, batch: Batch) -> tuple[Tensor, ...]:
+        assert batch.length is not None, "the mask says it"
         encoded = self.model.encode(batch, keep_layers=True)
         found = (encoded.last, self._vector(encoded, batch.length))
         return found if self.token_head is None else (*found, precise(self.token_head.logits(encoded.last)))

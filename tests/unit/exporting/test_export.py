@@ -73,8 +73,9 @@ def test_the_script_answers_as_plume_does(family: str, tuned: Any, tmp_path: Pat
     found = alone([(tmp_path / task, short(task)) for task in models])
     for (task, model), answers in zip(models.items(), found, strict=True):
         right = model.predict(short(task))
+        if task == "segmentation":  # whose words are the entities
+            assert [[word["tag"] for word in one.pop("words")] for one in answers] == [one["tags"] for one in right]
         assert agrees(answers, right), task
-        assert any("label" in one or "score" in one or "words" in one or "answer" in one or "labels" in one for one in answers)
 
 
 def test_vectors_and_tokens(miniature: Any, built: Any, tokenizer_for: Any, tmp_path: Path) -> None:

@@ -79,7 +79,8 @@ class Graph(nn.Module):
         rows, time = batch.tokens.shape
         length = torch.full((rows,), time) if batch.length is None else batch.length
         mask = (torch.arange(time) < length[:, None]).long()
-        return (batch.tokens, mask, batch.segment) if self.signature.segments else (batch.tokens, mask)
+        found: tuple[Tensor, ...] = (batch.tokens, mask)
+        return (*found, batch.segment) if batch.segment is not None else found
 
     def example(self, *, rows: int = 2, time: int = 7) -> tuple[Tensor, ...]:
         """Some inputs, to trace the graph with; the last row is padded."""

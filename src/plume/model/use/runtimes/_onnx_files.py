@@ -64,14 +64,14 @@ def _attempt(write: Callable[[Graph, Path], None], graph: Graph, path: Path) -> 
 
 
 def _traced(graph: Graph, path: Path) -> None:
-    names = {"input_names": list(graph.inputs), "output_names": list(graph.outputs)}
+    names: dict[str, Any] = {"input_names": list(graph.inputs), "output_names": list(graph.outputs)}
     axes = dict.fromkeys((*graph.inputs, *graph.outputs), _AXES)
     torch.onnx.export(graph, graph.example(), str(path), **names, dynamic_axes=axes, dynamo=False, opset_version=_OPSET)
 
 
 def _exported(graph: Graph, path: Path) -> None:
     library("onnxscript")
-    names = {"input_names": list(graph.inputs), "output_names": list(graph.outputs)}
+    names: dict[str, Any] = {"input_names": list(graph.inputs), "output_names": list(graph.outputs)}
     shapes = dict.fromkeys(graph.inputs, _AXES)
     torch.onnx.export(
         graph, graph.example(), str(path), **names, dynamic_shapes=shapes, dynamo=True, external_data=False, verbose=False
