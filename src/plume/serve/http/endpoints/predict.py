@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import APIRouter
-from pydantic import BaseModel, Field, StrictStr
+from pydantic import BaseModel, Field, StrictBool, StrictStr
 from starlette.requests import Request
 from starlette.responses import Response
 
+from plume.serve.errors import Unreadable
 from plume.serve.http.answers import as_json, described
 from plume.serve.http.asked import check_texts, engine_of, note_of, read_body
+from plume.serve.operations import zero_shot
 from plume.serve.operations.predict import OPERATION, PredictAsked
 
 ROUTER = APIRouter(tags=["predict"])
@@ -22,6 +24,12 @@ class PredictRequest(BaseModel):
     inputs: list[StrictStr | list[StrictStr] | dict[str, Any]] = Field(min_length=1, description="One item for each answer.")
     task: StrictStr | None = Field(None, description="Of a model that was tuned for several.")
     language: StrictStr | None = Field(None, description="Multilingual models (xlm): that of all texts, or en,de for pairs.")
+    labels: list[StrictStr] | None = Field(
+        None, min_length=1, max_length=1000, description="Zero-shot: choose from these, without fine-tuning."
+    )
+    template: StrictStr | None = Field(None, description="Zero-shot: a sentence with {} or ___ for the label.")
+    multi_label: StrictBool = Field(False, description="Zero-shot: score each label by itself.")
+    way: Literal["entailment", "cloze"] | None = Field(None, description="Zero-shot: by which.")
 
 
 class PredictAnswer(BaseModel):
@@ -33,10 +41,22 @@ class PredictAnswer(BaseModel):
 
 @ROUTER.post("/predict/{model}", response_model=PredictAnswer, openapi_extra=described(PredictRequest))
 async def predict(model: str, request: Request) -> Response:
-    """Whatever the model was tuned for."""
+    """Whatever the model was tuned for; with `labels`, zero-shot classification."""
     asked = await read_body(request, PredictRequest)
     engine, note = engine_of(request), note_of(request)
     note.model, note.texts = model, asked.inputs
     check_texts(engine.settings, asked.inputs, "inputs")
-    found = await engine.ask(OPERATION, model, PredictAsked(items=asked.inputs, task=asked.task, language=asked.language))
+    if asked.labels is not None:
+        found = await engine.ask(zero_shot.OPERATION, model, _zero_shot(asked, asked.labels))
+    else:
+        found = await engine.ask(OPERATION, model, PredictAsked(items=asked.inputs, task=asked.task, language=asked.language))
     return as_json({"model": model, "predictions": found})
+
+
+def _zero_shot(asked: PredictRequest, labels: list[str]) -> zero_shot.ZeroShotAsked:
+    texts = [text for text in asked.inputs if isinstance(text, str)]
+    if len(texts) < len(asked.inputs):
+        raise Unreadable("inputs: zero-shot reads texts.", param="inputs")
+    return zero_shot.ZeroShotAsked(
+        texts=texts, labels=labels, template=asked.template, multi_label=asked.multi_label, way=asked.way, language=asked.language
+    )
