@@ -22,7 +22,7 @@ from starlette.responses import JSONResponse, StreamingResponse
 from starlette.routing import Route
 
 import plume
-from plume.serve.client import client as client_file
+from plume.serve.client import transport
 from plume.serve.client.retrying import RequestRefused
 
 TEXTS = ["The cat finds a wooden box.", "小猫喜欢苹果。"]
@@ -99,7 +99,7 @@ def test_refusals_say_why(client: plume.Client) -> None:
 def test_a_key_with_a_rate(server: Any, directory: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is refused because it comes too often is asked again when the server says; a wrong key never."""
     waits: list[float] = []
-    monkeypatch.setattr(client_file.time, "sleep", lambda seconds, sleep=time.sleep: (waits.append(seconds), sleep(seconds)))
+    monkeypatch.setattr(transport.time, "sleep", lambda seconds, sleep=time.sleep: (waits.append(seconds), sleep(seconds)))
     (tmp_path / "keys").write_text("s3cret alice 1/s\n")
     with server(directory("bert"), keys=tmp_path / "keys") as running:
         with plume.Client(running.url, key="s3cret") as allowed:
@@ -114,7 +114,7 @@ def test_a_key_with_a_rate(server: Any, directory: Any, tmp_path: Path, monkeypa
 
 def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
-    monkeypatch.setattr(client_file.time, "sleep", waits.append)
+    monkeypatch.setattr(transport.time, "sleep", waits.append)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
