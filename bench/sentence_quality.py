@@ -216,6 +216,11 @@ def bodies(bench: Bench, given: Any, sizes: Sizes) -> dict[str, Path]:
     return {name: ready} if bench.cell("own", pretrained, now=0 in bench.now) is None else {"bert/tiny": own, name: ready}
 
 
+def _block(lines: Iterator[str]) -> list[str]:
+    found = list(lines)
+    return ["", *found] if found else []
+
+
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -237,11 +242,12 @@ def main() -> None:
         tables: list[str] = []
         for bench in benches:
             bench.now = SEEDS[:measured]
-            tables += [f"\n### {bench.language.name}\n", *table("words", bench.words())]
+            tables += [f"\n### {bench.language.name}", *_block(table("words", bench.words()))]
             for name, folder in bodies(bench, given, sizes).items():
-                tables += ["", *table(name, bench.rows(name, folder)), "", *table(f"{name}, dimensions", bench.dimensions(name, folder))]
+                tables += _block(table(name, bench.rows(name, folder)))
+                tables += _block(table(f"{name}, dimensions", bench.dimensions(name, folder)))
         english = benches[0]
-        tables += ["\n### Methods\n", *table("bert/tiny", english.methods(english.cache / "own"))]
+        tables += _block(table("bert/tiny, STS-B's training pairs", english.methods(english.cache / "own")))
     print("\n".join(tables))
     for page in given.write:
         before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
