@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from plume.search.embedded.types import is_exact
 from plume.search.settings import Analysis
 from plume.search.terms import terms
-
-_CODES = re.compile("PQ|SQ|RQ|RaBitQ|PCA", re.IGNORECASE)  # in the names of types that keep something smaller than the vectors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,4 +56,4 @@ def estimated(figures: Mapping[str, Any]) -> bool:
     """Are scores by vectors those of compressed codes? `figures` are the backend's `info`. What is re-ranked, or merged with passages that came
     since, is compared with the vectors themselves."""
     compared = figures.get("refined", 1) > 1 or figures.get("built") != figures.get("rows")
-    return _CODES.search(str(figures.get("type", ""))) is not None and not compared
+    return not is_exact(str(figures.get("type", ""))) and not compared
