@@ -14,10 +14,10 @@ from plume.core.errors import PlumeError
 from plume.core.own_parts import use_parts
 
 if TYPE_CHECKING:
-    from plume.api import Index, compare, export_hf, import_hf, load, pretrain, recipe, resume, sentences, tune
+    from plume.api import Index, compare, export_graph, export_hf, import_hf, load, pretrain, recipe, resume, sentences, tune
 
 __all__ = [
-    "Index", "PlumeError", "__version__", "compare", "export_hf", "import_hf", "load", "pretrain", "recipe", "resume", "sentences", "tune",
+    "Index", "PlumeError", "__version__", "compare", "export_graph", "export_hf", "import_hf", "load", "pretrain", "recipe", "resume", "sentences", "tune",
     "use_parts",
 ]  # fmt: skip
 
