@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from plume.api import Index, compare, export_graph, export_hf, import_hf, load, pretrain, recipe, resume, sentences, tune
 
 __all__ = [
-    "Index", "PlumeError", "__version__", "compare", "export_graph", "export_hf", "import_hf", "load", "pretrain", "recipe", "resume", "sentences", "tune",
-    "use_parts",
+    "Index", "PlumeError", "__version__", "compare", "export_graph", "export_hf", "import_hf", "load", "pretrain", "recipe", "resume", "sentences",
+    "tune", "use_parts",
 ]  # fmt: skip
 
 
