@@ -2,7 +2,7 @@
 
     python bench/runtimes.py --weights FOLDER --data FOLDER [--rounds 9] [--threads 1] [--quick]
 
-`--weights` is a folder of sentence-transformers (all-MiniLM-L6-v2), `--data` holds sst2 and ag_news. The runtimes take turns; printed are medians, the
+`--weights` is a folder of sentence-transformers (all-MiniLM-L6-v2), `--data` holds sst2 and ag_news. They take turns; printed are medians, the
 ratio to torch of each round with its range, and how near the answers are: the least and the mean cosine of vectors, the share of equal labels.
 """
 

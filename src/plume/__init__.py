@@ -14,13 +14,13 @@ from plume.core.errors import PlumeError
 from plume.core.own_parts import use_parts
 
 if TYPE_CHECKING:
-    from plume.api import Index, compare, export_hf, import_hf, load, pretrain, recipe, resume, sentences, tune
+    from plume.api import Index, compare, export_graph, export_hf, import_hf, load, pretrain, recipe, resume, sentences, tune, view
     from plume.serve.client.async_client import AsyncClient
     from plume.serve.client.client import Client
 
 __all__ = [
-    "AsyncClient", "Client", "Index", "PlumeError", "__version__", "compare", "export_hf", "import_hf", "load", "pretrain", "recipe",
-    "resume", "sentences", "tune", "use_parts",
+    "AsyncClient", "Client", "Index", "PlumeError", "__version__", "compare", "export_graph", "export_hf", "import_hf", "load", "pretrain", "recipe",
+    "resume", "sentences", "tune", "use_parts", "view",
 ]  # fmt: skip
 
 

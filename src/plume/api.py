@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from plume import sentences as sentences
+from plume import view as view
 from plume.comparing.compare import compare as run_study
 from plume.comparing.results import Results
 from plume.comparing.study import make_study, parse_task

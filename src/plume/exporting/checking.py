@@ -48,7 +48,7 @@ class Checked:
             )
 
 
-class Compared:
+class FileBesideTorch:
     """Runs the file in the model's place, and the model beside it. It is a `Runner`."""
 
     def __init__(self, graph: Graph, run: Run) -> None:
@@ -80,7 +80,7 @@ class Compared:
         return self.outputs(batch)[0]
 
 
-def check_task(tuned: TunedModel, task: Task, examples: Sequence[Example], compared: Compared) -> Checked:
+def check_task(tuned: TunedModel, task: Task, examples: Sequence[Example], compared: FileBesideTorch) -> Checked:
     """The answers of torch and of the file, to all examples together and to some alone."""
     file = tuned.using(compared)
     expected = tuned.answers(task, examples)[0]
@@ -90,7 +90,7 @@ def check_task(tuned: TunedModel, task: Task, examples: Sequence[Example], compa
     return _checked(compared, len(pairs), sum(_alike(one, right) for one, right in pairs) / len(pairs))
 
 
-def check_language(batches: Sequence[Batch], compared: Compared) -> Checked:
+def check_language(batches: Sequence[Batch], compared: FileBesideTorch) -> Checked:
     """All outputs; the answers are the likeliest tokens."""
     for batch in batches:
         compared.outputs(batch)
@@ -98,7 +98,7 @@ def check_language(batches: Sequence[Batch], compared: Compared) -> Checked:
     return _checked(compared, texts, compared.same / compared.asked if compared.asked else 1.0)
 
 
-def _checked(compared: Compared, texts: int, agreement: float) -> Checked:
+def _checked(compared: FileBesideTorch, texts: int, agreement: float) -> Checked:
     speed = [texts / max(seconds, 1e-9) for seconds in compared.seconds]
     return Checked(texts=texts, difference=compared.difference, agreement=agreement, torch=speed[0], file=speed[1])
 

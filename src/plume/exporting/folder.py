@@ -11,7 +11,7 @@ from plume.core.batch import Batch
 from plume.core.errors import PlumeError, suggest
 from plume.core.files import write_folder, write_json, write_text
 from plume.data.lines import read_lines
-from plume.exporting.checking import ENOUGH, Checked, Compared, check_language, check_task
+from plume.exporting.checking import ENOUGH, Checked, FileBesideTorch, check_language, check_task
 from plume.exporting.formats import KINDS, FileKind
 from plume.exporting.language_graph import LanguageGraph
 from plume.exporting.samples import examples_for
@@ -82,7 +82,7 @@ def export_graph(
             kind.write(made.graph, folder / kind.file, int8)
         except RuntimeError as error:
             raise PlumeError(f"torch cannot write this model as {kind.title} ({str(error).partition(chr(10))[0]}).") from error
-        found.append(made.check(Compared(made.graph, kind.open(made.graph, folder / kind.file))))
+        found.append(made.check(FileBesideTorch(made.graph, kind.open(made.graph, folder / kind.file))))
         found[0].require(int8=int8)
         _describe(folder, made, kind, int8=int8, checked=found[0])
 
@@ -143,7 +143,7 @@ class _Task:
         self.script, self.config = task_config(self.task, graph, tuned.coder())
         self.title = f"{tuned.model.body.recipe.name}, tuned for {self.task.called}"
 
-    def check(self, compared: Compared) -> Checked:
+    def check(self, compared: FileBesideTorch) -> Checked:
         """Its answers."""
         return check_task(self.tuned, self.task, self.examples, compared)
 
@@ -164,7 +164,7 @@ class _Language:
         self.script, self.config = language_config(language)
         self.title = language.recipe.name
 
-    def check(self, compared: Compared) -> Checked:
+    def check(self, compared: FileBesideTorch) -> Checked:
         """Its outputs."""
         return check_language(self.batches, compared)
 
