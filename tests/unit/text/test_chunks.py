@@ -24,6 +24,13 @@ SPECS = {
 }
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _for_few_texts_too():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("plume.text.tokenizer._FEW", 0)
+        yield
+
+
 @pytest.fixture(scope="module", params=SPECS)
 def tokenizer(request, texts) -> Tokenizer:
     spec, form = SPECS[request.param]

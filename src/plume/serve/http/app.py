@@ -31,8 +31,8 @@ _ERRORS: dict[int | str, dict[str, Any]] = {
     number: {"model": ErrorAnswer, "description": text}
     for number, text in {
         400: "This model cannot do it", 401: "No API key, or an unknown one", 404: "No such model", 413: "Too large",
-        422: "A field cannot be read", 429: "The queue is full, or the key's rate used up: see Retry-After", 
-        500: "A mistake of ours", 503: "Still loading",        504: "No answer in time",
+        422: "A field cannot be read", 429: "The queue is full, or the key's rate used up: see Retry-After",
+        500: "A mistake of ours", 503: "Still loading", 504: "No answer in time",
     }.items()
 }  # fmt: skip
 
