@@ -127,25 +127,13 @@ def ray(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.slow
 def test_on_ray(ray: str, folder: Path) -> None:
     (port,) = free_ports(1)
-    command = [
-        sys.executable,
-        "-m",
-        "plume",
-        "serve",
-        str(folder),
-        "--engine",
-        "ray",
-        "--address",
-        ray,
-        "--port",
-        str(port),
-        "--replicas",
-        "1-2",
-    ]
+    where = ["--engine", "ray", "--address", ray, "--port", str(port), "--replicas", "1-2"]
+    command = [sys.executable, "-m", "plume", "serve", str(folder), *where]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     try:
         assert process.stderr is not None
-        assert any("on Ray, 1 to 2 replicas" in line for line in process.stderr)
+        said: list[str] = []
+        assert any("on Ray, 1 to 2 replicas" in (said.append(line) or line) for line in process.stderr), said  # type: ignore[func-returns-value]
         url = f"http://127.0.0.1:{port}"
         answer = httpx.post(f"{url}/v1/embeddings", json={"model": "m", "input": TEXTS}, timeout=120).json()
         np.testing.assert_allclose([one["embedding"] for one in answer["data"]], load(folder).embed(TEXTS), atol=1e-5)
