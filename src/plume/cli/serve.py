@@ -28,6 +28,7 @@ def run(
     max_body: Annotated[str, typer.Option(help="Largest body of a request.")] = "16MB",
     max_characters: Annotated[int, typer.Option(help="Longest text of a request.")] = 1_000_000,
     max_texts: Annotated[int, typer.Option(help="Most texts of a request.")] = 2048,
+    max_new_tokens: Annotated[int, typer.Option(help="Most tokens that a text may be asked to have when it is generated.")] = 2048,
     timeout: Annotated[float, typer.Option(help="Seconds until a request must be answered.")] = 60.0,
     api_key_file: Annotated[Path | None, typer.Option(help="File of API keys: key, name and rate (10/s) a line.")] = None,
     cors: Annotated[list[str] | None, typer.Option(help="Origin of web pages that may ask, or * for all.  [default: none]")] = None,
@@ -69,8 +70,8 @@ def run(
     settings = ServeSettings(
         host=host, port=port, runtime=runtime, threads=threads, device=device, workers=workers, engine=engine, replicas=replicas_of(replicas),
         memory=None if memory is None else in_bytes(memory, "--memory"), batch_tokens=max_tokens, queue_tokens=queue_tokens,
-        body_bytes=in_bytes(max_body, "--max-body"), text_characters=max_characters, batch_texts=max_texts, timeout=timeout,
-        keys=api_key_file, cors=tuple(cors or ()), log_texts=log_texts, bert=bert if bert_as_service else None,
+        body_bytes=in_bytes(max_body, "--max-body"), text_characters=max_characters, batch_texts=max_texts, new_tokens=max_new_tokens,
+        timeout=timeout, keys=api_key_file, cors=tuple(cors or ()), log_texts=log_texts, bert=bert if bert_as_service else None,
     )  # fmt: skip
     if settings.engine == "ray":
         from plume.serve.on_ray import serve_on_ray

@@ -21,8 +21,8 @@ _NAME = "plume"
 def serve_on_ray(served: Mapping[str, Served], settings: ServeSettings, *, address: str | None = None) -> None:
     """Deploy, and stay until SIGTERM or Ctrl-C; then take it off. Directories must be there for every machine of Ray."""
     least, most = settings.replicas
-    ray = connected(address)
     ray_serve = _library()
+    ray = connected(address)
     own = replace(settings, workers=most, threads=settings.threads or 1)
     ended = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -72,6 +72,5 @@ def _library() -> Any:
     try:
         return importlib.import_module("ray.serve")
     except ImportError as error:
-        raise PlumeError(
-            f"Ray Serve is not complete ({str(error).splitlines()[0]}): pip install 'ray[serve]', or leave --engine out."
-        ) from None
+        what = error.name or "ray"
+        raise PlumeError(f"Ray Serve needs {what}, which is not installed: pip install 'ray[serve]', or leave --engine out.") from None

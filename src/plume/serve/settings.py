@@ -33,6 +33,7 @@ class ServeSettings:
     body_bytes: int = 16 * MEGABYTE
     text_characters: int = 1_000_000  # of one text
     batch_texts: int = 2048  # of one request
+    new_tokens: int = 2048  # that one text may be asked to have when it is generated
     timeout: float = 60.0  # seconds until an answer begins
 
     keys: Path | None = None  # file of API keys
@@ -43,7 +44,7 @@ class ServeSettings:
     def __post_init__(self) -> None:
         if self.threads is not None and self.threads < 1:
             raise PlumeError(f"--threads must be more than 0, not {self.threads}.")
-        for name in ("workers", "batch_tokens", "queue_tokens", "body_bytes", "text_characters", "batch_texts", "timeout"):
+        for name in ("workers", "batch_tokens", "queue_tokens", "body_bytes", "text_characters", "batch_texts", "new_tokens", "timeout"):
             if getattr(self, name) <= 0:
                 raise PlumeError(f"--{name.replace('_', '-')} must be more than 0, not {getattr(self, name)}.")
         self._check_bert()
