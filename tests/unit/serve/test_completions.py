@@ -245,7 +245,7 @@ def test_generate_writes_what_python_does(served: Any, loaded: Any) -> None:
     texts = [[""] * 2 for _ in range(3)]
     for piece in pieces:
         texts[piece["prompt"]][piece["sample"]] += piece["text"]
-    assert sum(texts, []) == expected and last["usage"] == answer["usage"]
+    assert [text for one in texts for text in one] == expected and last["usage"] == answer["usage"]
 
 
 def test_generate_reads_a_source_and_searches_beams(served: Any, loaded: Any) -> None:

@@ -129,8 +129,8 @@ class LinearModel(TunedModel):
         raise PlumeError(f"{TITLE} was made of a task's examples alone: it predicts, and has no model below to embed, fill or write with.")
 
     @property
-    def width(self) -> int:
-        return self.body.width
+    def embedder(self) -> LanguageModel:
+        return self.body
 
     def told(self, examples: Iterable[Example], language: str | None) -> Iterator[Example]:
         if language is not None:
