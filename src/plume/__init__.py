@@ -42,5 +42,5 @@ def _client(name: str) -> Any:
     except ModuleNotFoundError as error:
         if (error.name or "plume").startswith("plume"):
             raise
-        raise PlumeError(f"{error.name} is not installed: pip install 'plume-lm[serve]'.") from None
+        raise PlumeError(f"{error.name} is not installed: pip install 'plume-lm[client]'.") from None
     return Client if name == "Client" else AsyncClient
