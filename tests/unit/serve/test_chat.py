@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ import openai
 import pytest
 
 import plume
-from plume.model.use.language_model import LanguageModel
 
 TALKS: list[list[dict[str, Any]]] = [
     [{"role": "user", "content": "The cat finds"}],
@@ -25,20 +23,6 @@ RULES: list[dict[str, Any]] = [
     {"temperature": 1.3, "top_p": 0.9, "seed": 5, "max_tokens": 9},
     {"temperature": 1.0, "top_p": 1.0, "seed": 2, "max_tokens": 12, "stop": ["e", "的"], "presence_penalty": 1.0},
 ]
-
-
-@pytest.fixture(scope="module")
-def talker(miniature: Any, built: Any, tokenizer_for: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """gpt2 tuned on a few conversations."""
-    folder = tmp_path_factory.mktemp("talker")
-    recipe = miniature("gpt2", length=64)
-    tokenizer = tokenizer_for(recipe)
-    LanguageModel(built(recipe, vocabulary=tokenizer.size).float(), tokenizer).save(folder / "gpt2")
-    lines = [json.dumps({"messages": [*talk, {"role": "assistant", "content": "a letter today"}]}) for talk in TALKS] * 6
-    train = folder / "train.jsonl"
-    train.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    plume.tune(folder / "gpt2", task="dialogue", train=str(train), dev=str(train), out=folder / "chat", epochs=1.0, quiet=True)
-    return folder / "chat"
 
 
 @pytest.fixture(scope="module")

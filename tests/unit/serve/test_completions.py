@@ -104,6 +104,13 @@ def test_choices_of_several_prompts_are_drawn_apart(client: openai.OpenAI, loade
     assert len(set(unsaid)) > 1
 
 
+def test_the_smallest_temperature_and_share_take_the_likeliest_token(client: openai.OpenAI) -> None:
+    how: dict[str, Any] = {"model": "gpt2", "prompt": "The cat", "max_tokens": 6}
+    expected = told(client.completions.create(temperature=0, **how).choices)
+    for rules in ({"temperature": 5e-324}, {"top_p": 5e-324}, {"temperature": 1e-30, "top_p": 1e-30}):
+        assert told(client.completions.create(**how, **rules).choices) == expected
+
+
 def test_usage(client: openai.OpenAI, loaded: Any) -> None:
     ids = loaded("gpt2").tokenizer.encode(PROMPTS[:2])
     how: dict[str, Any] = {"model": "gpt2", "prompt": PROMPTS[:2], "max_tokens": 6, "temperature": 0, "n": 2, "logprobs": 0}
