@@ -112,7 +112,9 @@ def talker(miniature: Any, built: Any, tokenizer_for: Any, tmp_path_factory: pyt
     tokenizer = tokenizer_for(recipe)
     LanguageModel(built(recipe, vocabulary=tokenizer.size).float(), tokenizer).save(folder / "gpt2")
     said = ["The cat finds", "a wooden box", "一封信"]
-    lines = [json.dumps({"messages": [{"role": "user", "content": one}, {"role": "assistant", "content": "a letter today"}]}) for one in said]
+    lines = [
+        json.dumps({"messages": [{"role": "user", "content": one}, {"role": "assistant", "content": "a letter today"}]}) for one in said
+    ]
     train = folder / "train.jsonl"
     train.write_text("\n".join(lines * 6) + "\n", encoding="utf-8")
     plume.tune(folder / "gpt2", task="dialogue", train=str(train), dev=str(train), out=folder / "chat", epochs=1.0, quiet=True)

@@ -119,3 +119,30 @@ def test_others_are_refused_with_what_to_do(client: openai.OpenAI, model: str) -
 def test_what_cannot_be_is_named(served: Any, more: dict[str, Any], status: int, field: str) -> None:
     answer = served.client.post("/v1/chat/completions", json={"model": "chat", "messages": TALKS[0]} | more)
     assert answer.status_code == status and answer.json()["error"]["param"].split(".")[0] == field
+
+
+# plume.Client
+
+
+def test_plumes_client_converses_and_generates(served: Any, talker: Path, directory: Callable[[str], Path]) -> None:
+    model: Any = plume.load(talker)
+    writer: Any = plume.load(directory("gpt2"))
+    expected = model.reply(TALKS[0], **RULES[1])
+    texts = writer.generate(["a", "my"], max_tokens=9, seed=[4, 5], top_k=9, echo=False)
+    with plume.Client(served.url) as client:
+        assert client.chat(TALKS[0], model="chat", **RULES[1]) == client.chat("The cat finds", model="chat", **RULES[1]) == expected
+        assert "".join(client.stream_chat(TALKS[0], model="chat", **RULES[1])) == expected
+        assert client.generate(["a", "my"], model="gpt2", max_tokens=9, seed=4, top_k=9) == texts
+        assert "".join(client.stream("a", model="gpt2", max_tokens=9, seed=4, top_k=9)) == texts[0]
+        assert client.generate("a", model="gpt2", max_tokens=9, seed=4, top_k=9, samples=1) == texts[:1]
+        with pytest.raises(plume.PlumeError, match="one text"):
+            client.stream("a", model="gpt2", samples=2)
+        with pytest.raises(plume.PlumeError, match="simbert"):
+            client.paraphrase("a", model="gpt2")
+
+    async def ask() -> tuple[str, str]:
+        async with plume.AsyncClient(served.url) as several:
+            whole = await several.chat(TALKS[0], model="chat", **RULES[1])
+            return whole, "".join([piece async for piece in several.stream_chat(TALKS[0], model="chat", **RULES[1])])
+
+    assert asyncio.run(ask()) == (expected, expected)
