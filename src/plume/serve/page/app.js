@@ -22,6 +22,23 @@ function theme(value) {
   else document.documentElement.dataset.theme = value;
 }
 
+/** Light, dark or as the system has it; each press is the next. */
+function themeButton() {
+  const signs = { system: "◐", light: "☀", dark: "☾" }, names = Object.keys(signs);
+  const button = make("button", { class: "plain icon" });
+  function shown() {
+    const now = stored("plume-theme") ?? "system";
+    button.textContent = signs[now];
+    button.title = t(`theme_${now}`);
+    button.setAttribute("aria-label", `${t("theme")}: ${t(`theme_${now}`)}`);
+    theme(now);
+    return now;
+  }
+  button.addEventListener("click", () => { store("plume-theme", names[(names.indexOf(shown()) + 1) % names.length]); shown(); });
+  shown();
+  return button;
+}
+
 /** What a panel gets: the models, its fields, and a way to keep them. */
 function context(panel) {
   const fields = memory[panel] ??= {};
@@ -32,12 +49,20 @@ function context(panel) {
       Object.assign(fields, changed);
       state.write(panel, fields);
     },
-    again: () => show(panel),
+    again: () => { const back = focused(); show(panel); back(); },
     open(other, changed) {
       memory[other] = { ...memory[other], ...changed };
       show(other, true);
     },
   };
+}
+
+/** A panel that is drawn anew keeps the focus where it was: on the same control, or the same choice. */
+function focused() {
+  const active = document.activeElement, name = active?.tagName, all = () => [...main.querySelectorAll(name)];
+  if (!main.contains(active) || active === main) return () => {};
+  const at = all().indexOf(active), value = active.type === "radio" ? active.value : null;
+  return () => (value === null ? all()[at] : all().find(one => one.type === "radio" && one.value === value))?.focus();
 }
 
 function show(panel, focus = false) {
@@ -62,10 +87,9 @@ function frame() {
   }, t(`tab_${panel}`))));
   roving(tabs, "button", "ArrowLeft ArrowRight");
   const languages = Object.entries(LANGUAGES).map(([name, one]) => [name, one.title]);
-  const themes = ["system", "light", "dark"].map(name => [name, t(`theme_${name}`)]);
   document.getElementById("switches").replaceChildren(
     select(languages, language(), value => { setLanguage(value); store("plume-language", value); begin(); }, { "aria-label": t("language") }),
-    select(themes, stored("plume-theme") ?? "system", value => { store("plume-theme", value); theme(value); }, { "aria-label": t("theme") }),
+    themeButton(),
     make("button", { class: "plain", onclick: () => askKey() , "aria-pressed": String(Boolean(key())) }, t("key")),
   );
   const docs = make("a", { href: "docs" }, t("endpoints"));

@@ -26,7 +26,7 @@ export function draw(section, app) {
   section.append(make("div", { class: "card ask" },
     make("div", { class: "two" }, chooser(t("model_first"), able, one, id => changed({ model: id, way: "" })), chooser(t("model_second"), partners, other, id => changed({ other: id, way: "" }))),
     own.length > 1 ? choice(t("way"), own.map(each => [each.id, each.title]), way.id, id => changed({ way: id })) : null,
-    form(way, app.fields, app.keep),
+    form(way, app.fields, app.keep, true),
     examples(examplesOf(way.kind, way.reads), fields => { changed(fields); document.querySelector("main button.go").click(); }),
     make("div", { class: "row" }, button, status)),
   make("div", { class: "sides" }, sides.map(side => make("div", { class: "card result", role: "region", "aria-label": side.model.id }, make("h2", {}, side.model.id), make("p", { class: "hint" }, side.way.title), side.line, side.place))));

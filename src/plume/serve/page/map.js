@@ -6,7 +6,7 @@ import { chooser, examples, find, nothing, runner } from "./panel.js";
 import { components, cosines } from "./pca.js";
 import { t } from "./words.js";
 
-const MOST = 300, LABELLED = 40, TABLE = 14, WIDE = 760, HIGH = 480, EDGE = 34;
+const MOST = 300, LABELLED = 40, TABLE = 14, EDGE = 34;
 
 export function draw(section, app) {
   const able = app.models.filter(model => model.operations.includes("embed"));
@@ -20,7 +20,8 @@ export function draw(section, app) {
     const vectors = (await ask("v1/embeddings", { model: model.id, input: lines }, signal)).data.map(one => one.embedding);
     const near = cosines(vectors), { places, share } = components(vectors);
     const said = make("p", { class: "pointed", "aria-live": "polite" }, t("point_at"));
-    place.replaceChildren(picture(lines, places, near, said), said, ...(lines.length <= TABLE ? [table(lines, near)] : []));
+    const wide = Math.max(300, Math.min(820, place.clientWidth)), tall = Math.round(Math.min(480, wide * 0.85));
+    place.replaceChildren(picture(lines, places, near, said, wide, tall), said, ...(lines.length <= TABLE ? [table(lines, near)] : []));
     return `${t("lines", { count: lines.length })} · ${t("variance", { share: `${Math.round(100 * share)}%` })}`;
   });
   section.append(make("div", { class: "card ask" }, chooser(t("model"), able, model, id => { app.keep({ model: id }); app.again(); }),
@@ -30,12 +31,12 @@ export function draw(section, app) {
   make("div", { class: "card result", role: "region", "aria-label": t("map") }, make("h2", {}, t("map")), status, place));
 }
 
-function picture(lines, places, near, said) {
+function picture(lines, places, near, said, wide, tall) {
   const range = axis => { const all = places.map(one => one[axis]); return [Math.min(...all), Math.max(...all)]; };
   const [left, right] = range(0), [low, high] = range(1);
-  const scale = Math.min((WIDE - 2 * EDGE) / (right - left || 1), (HIGH - 2 * EDGE) / (high - low || 1)); // one scale: distances stay true
-  const at = ([x, y]) => [WIDE / 2 + (x - (left + right) / 2) * scale, HIGH / 2 - (y - (low + high) / 2) * scale];
-  const points = places.map(at), labels = lines.length <= LABELLED ? placed(lines, points) : [];
+  const scale = Math.min((wide - 2 * EDGE) / (right - left || 1), (tall - 2 * EDGE) / (high - low || 1)); // one scale: distances stay true
+  const at = ([x, y]) => [wide / 2 + (x - (left + right) / 2) * scale, tall / 2 - (y - (low + high) / 2) * scale];
+  const points = places.map(at), labels = lines.length <= LABELLED ? placed(lines, points, wide, tall) : [];
   const rays = make("svg:g", { class: "rays" });
   const circles = points.map(([x, y], number) => {
     const dots = make("svg:g", { class: "point", role: "option", tabindex: "-1", "aria-label": lines[number], "aria-selected": "false" },
@@ -53,22 +54,22 @@ function picture(lines, places, near, said) {
     });
     said.replaceChildren(make("strong", {}, lines[number]), make("br"), `${t("nearest")} `, ...order.flatMap(([value, other], place) => [place ? " · " : "", `${lines[other]} `, make("span", { class: "number" }, value.toFixed(2))]));
   }
-  const picture = make("svg:svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, class: "map", role: "listbox", "aria-label": t("map_label", { count: lines.length }) }, rays,
+  const picture = make("svg:svg", { viewBox: `0 0 ${wide} ${tall}`, class: "picture", role: "listbox", "aria-label": t("map_label", { count: lines.length }) }, rays,
     make("svg:g", { class: "labels", "aria-hidden": "true" }, labels), ...circles);
   roving(picture, ".point");
   return picture;
 }
 
 /** Labels beside their points, where they fit without covering another; long ones are shortened, those without room left out. */
-function placed(lines, points) {
+function placed(lines, points, wide, tall) {
   const taken = points.map(([x, y]) => [x - 7, y - 7, x + 7, y + 7]), found = [];
   lines.forEach((line, number) => {
     const [x, y] = points[number], letters = Array.from(line), text = letters.length > 30 ? `${letters.slice(0, 28).join("")}…` : line;
-    const wide = Array.from(text).reduce((sum, one) => sum + (one > "\u2e80" ? 14 : 7.1), 0);
+    const size = Array.from(text).reduce((sum, one) => sum + (one > "\u2e80" ? 14 : 7.1), 0);
     const spots = [[x + 11, y + 5, "start"], [x - 11, y + 5, "end"], [x, y - 13, "middle"], [x, y + 23, "middle"]];
     for (const [at, base, anchor] of spots) {
-      const from = anchor === "start" ? at : anchor === "end" ? at - wide : at - wide / 2, box = [from, base - 13, from + wide, base + 4];
-      const free = box[0] > 2 && box[2] < WIDE - 2 && box[1] > 0 && box[3] < HIGH && !taken.some((other, place) => place !== number && box[0] < other[2] && box[2] > other[0] && box[1] < other[3] && box[3] > other[1]);
+      const from = anchor === "start" ? at : anchor === "end" ? at - size : at - size / 2, box = [from, base - 13, from + size, base + 4];
+      const free = box[0] > 2 && box[2] < wide - 2 && box[1] > 0 && box[3] < tall && !taken.some((other, place) => place !== number && box[0] < other[2] && box[2] > other[0] && box[1] < other[3] && box[3] > other[1]);
       if (!free) continue;
       taken.push(box);
       found.push(make("svg:text", { x: at, y: base, "text-anchor": anchor }, text));

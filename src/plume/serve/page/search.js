@@ -13,7 +13,7 @@ export function draw(section, app) {
   const model = find(indexes, app.fields.model), { index } = model;
   const mode = index.modes.includes(app.fields.mode) ? app.fields.mode : index.modes[0];
   const place = make("div", { class: "hits" });
-  const query = input(app.fields.query, { type: "search", name: "query" }), where = input(app.fields.where, { name: "where" });
+  const query = input(app.fields.query, { type: "search", name: "query" }), where = input(app.fields.where, { name: "where", "aria-label": t("filter_field") });
   const top = input(app.fields.top ?? "10", { type: "number", min: "1", max: "100", name: "top" });
   for (const control of [query, where, top]) {
     control.addEventListener("input", () => app.keep({ [control.name]: control.value }));
@@ -35,11 +35,11 @@ export function draw(section, app) {
       index.modes.length > 1 ? choice(t("mode"), index.modes.map(name => [name, t(`mode_${name}`), t(`mode_${name}_hint`)]), mode, name => { app.keep({ mode: name }); app.again(); if (query.value) document.querySelector("main button.go").click(); }) : null),
     field(t("query"), query),
     fields.length ? make("details", { open: Boolean(app.fields.where) || undefined }, make("summary", {}, t("filter")),
-      field(t("filter_field"), where, t("filter_hint")),
+      where, make("p", { class: "hint" }, t("filter_hint")),
       make("div", { class: "chips" }, fields.map(([name, kind]) => make("button", { type: "button", class: "chip", onclick: () => filter(`${column(name)} ${OPERATORS[kind]} `) }, name, make("small", {}, t(`type_${kind}`)))))) : null,
+    examples(examplesOf("search", "search"), chosen => { app.keep(chosen); app.again(); document.querySelector("main button.go").click(); }),
     make("div", { class: "row" }, button, make("div", { class: "inline" }, field(t("top"), top)),
-      rerankers.length ? make("div", { class: "inline" }, field(t("rerank"), select([["", t("rerank_none")], ...rerankers.map(one => [one.id, one.id])], app.fields.rerank ?? "", id => app.keep({ rerank: id })))) : null, status),
-    examples(examplesOf("search", "search"), chosen => { app.keep(chosen); app.again(); document.querySelector("main button.go").click(); })),
+      rerankers.length ? make("div", { class: "inline" }, field(t("rerank"), select([["", t("rerank_none")], ...rerankers.map(one => [one.id, one.id])], app.fields.rerank ?? "", id => app.keep({ rerank: id })))) : null, status)),
   place);
 }
 

@@ -29,7 +29,7 @@ export function draw(section, app) {
     chooser(t("model"), able, model, id => { app.keep({ model: id }); app.again(); }),
     choice(t("view"), model.views.map(name => [name, t(`view_${name}`), t(`view_${name}_hint`)]), view, name => { app.keep({ view: name }); app.again(); }),
     make("p", { class: "hint" }, t(`view_${view}_hint`)),
-    make("div", { class: paired ? "two" : "" }, field(t(reads === "question" ? "field_question" : "field_text"), text), paired ? field(t(reads === "question" ? "field_context" : "field_pair"), pair) : null),
+    field(t(reads === "question" ? "field_question" : "field_text"), text), paired ? field(t(reads === "question" ? "field_context" : "field_pair"), pair) : null,
     examples(examplesOf("view", "view"), fields => { app.keep(fields); app.again(); document.querySelector("main button.go").click(); }),
     make("div", { class: "row" }, button, status)),
   make("div", { class: "card result framed", role: "region", "aria-label": t("result") }, place));

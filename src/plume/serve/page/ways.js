@@ -22,10 +22,10 @@ export function ways(model) {
 }
 
 /** The controls of a way, filled from what is kept; `keep` is told of each change. */
-export function form(way, fields, keep) {
+export function form(way, fields, keep, flat = false) {
   return way.fields.map(name => {
     const short = name === "question" || name === "labels";
-    const control = (short ? input : area)(fields[name], short ? { name } : { name, rows: String(LINES[name]) });
+    const control = (short ? input : area)(fields[name], short ? { name } : { name, rows: String(flat ? Math.min(3, LINES[name]) : LINES[name]) });
     control.addEventListener("input", () => keep({ [name]: control.value }));
     return field(t(`field_${name}`), control, t(`hint_${way.kind}_${name}`, null) ?? t(`hint_${name}`, null));
   });
