@@ -15,17 +15,32 @@ from plume.core.own_parts import use_parts
 
 if TYPE_CHECKING:
     from plume.api import Index, compare, export_hf, import_hf, load, pretrain, recipe, resume, sentences, tune
+    from plume.serve.client.async_client import AsyncClient
+    from plume.serve.client.client import Client
 
 __all__ = [
-    "Index", "PlumeError", "__version__", "compare", "export_hf", "import_hf", "load", "pretrain", "recipe", "resume", "sentences", "tune",
-    "use_parts",
+    "AsyncClient", "Client", "Index", "PlumeError", "__version__", "compare", "export_hf", "import_hf", "load", "pretrain", "recipe",
+    "resume", "sentences", "tune", "use_parts",
 ]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     """The verbs bring torch with them, so they are imported when first used."""
+    if name in ("AsyncClient", "Client"):  # which need no torch
+        return _client(name)
     if name in __all__:
         import plume.api
 
         return getattr(plume.api, name)
     raise AttributeError(f"module 'plume' has no attribute '{name}'")
+
+
+def _client(name: str) -> Any:
+    try:
+        from plume.serve.client.async_client import AsyncClient
+        from plume.serve.client.client import Client
+    except ModuleNotFoundError as error:
+        if (error.name or "plume").startswith("plume"):
+            raise
+        raise PlumeError(f"{error.name} is not installed: pip install 'plume-lm[serve]'.") from None
+    return Client if name == "Client" else AsyncClient

@@ -9,7 +9,7 @@ import typer
 
 from plume.cli._options import Device
 
-_OLD = "bert-as-service"
+_OLD, _RAY = "bert-as-service", "Several machines"
 
 
 def run(
@@ -28,10 +28,14 @@ def run(
     max_body: Annotated[str, typer.Option(help="Largest body of a request.")] = "16MB",
     max_characters: Annotated[int, typer.Option(help="Longest text of a request.")] = 1_000_000,
     max_texts: Annotated[int, typer.Option(help="Most texts of a request.")] = 2048,
+    max_new_tokens: Annotated[int, typer.Option(help="Most tokens that a text may be asked to have when it is generated.")] = 2048,
     timeout: Annotated[float, typer.Option(help="Seconds until a request must be answered.")] = 60.0,
     api_key_file: Annotated[Path | None, typer.Option(help="File of API keys: key, name and rate (10/s) a line.")] = None,
     cors: Annotated[list[str] | None, typer.Option(help="Origin of web pages that may ask, or * for all.  [default: none]")] = None,
     log_texts: Annotated[bool, typer.Option("--log-texts", help="Write the texts of requests into the log.")] = False,
+    engine: Annotated[str, typer.Option(help="Where to run: local or ray (Ray Serve).", rich_help_panel=_RAY)] = "local",
+    address: Annotated[str | None, typer.Option(help="Address of a running Ray cluster: auto, or host:port.", rich_help_panel=_RAY)] = None,
+    replicas: Annotated[str, typer.Option(help="Replicas: 2, or 1-8 for as many as there is work for.", rich_help_panel=_RAY)] = "1",
     bert_as_service: Annotated[
         bool, typer.Option("--bert-as-service", help="Answer bert-as-service's clients too, with the first model.", rich_help_panel=_OLD)
     ] = False,
@@ -55,7 +59,7 @@ def run(
     """Serve models and indexes over HTTP: embeddings as OpenAI has them, predictions, search …"""
     from plume.serve.bert_settings import BertServiceSettings, layers_of, length_of, strategy_of
     from plume.serve.models.served import find_served
-    from plume.serve.settings import ServeSettings, in_bytes
+    from plume.serve.settings import ServeSettings, in_bytes, replicas_of
     from plume.serve.starting import serve
 
     bert = BertServiceSettings(
@@ -64,9 +68,14 @@ def run(
         show_tokens_to_client=show_tokens_to_client, max_batch_size=max_batch_size, priority_batch_size=priority_batch_size,
     )  # fmt: skip
     settings = ServeSettings(
-        host=host, port=port, runtime=runtime, threads=threads, device=device, workers=workers,
+        host=host, port=port, runtime=runtime, threads=threads, device=device, workers=workers, engine=engine, replicas=replicas_of(replicas),
         memory=None if memory is None else in_bytes(memory, "--memory"), batch_tokens=max_tokens, queue_tokens=queue_tokens,
-        body_bytes=in_bytes(max_body, "--max-body"), text_characters=max_characters, batch_texts=max_texts, timeout=timeout,
-        keys=api_key_file, cors=tuple(cors or ()), log_texts=log_texts, bert=bert if bert_as_service else None,
+        body_bytes=in_bytes(max_body, "--max-body"), text_characters=max_characters, batch_texts=max_texts, new_tokens=max_new_tokens,
+        timeout=timeout, keys=api_key_file, cors=tuple(cors or ()), log_texts=log_texts, bert=bert if bert_as_service else None,
     )  # fmt: skip
+    if settings.engine == "ray":
+        from plume.serve.on_ray import serve_on_ray
+
+        serve_on_ray(find_served(directories), settings, address=address)
+        return
     serve(find_served(directories), settings)

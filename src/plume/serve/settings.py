@@ -24,6 +24,8 @@ class ServeSettings:
     threads: int | None = None  # that compute; None: as many as there are cores
     device: str = "cpu"
     workers: int = 1  # processes
+    engine: str = "local"  # or ray: Ray Serve
+    replicas: tuple[int, int] = (1, 1)  # on Ray: at least, at most
     memory: int | None = None  # bytes of loaded models; None: all stay loaded
 
     batch_tokens: int = 16384  # of one batch, over all requests in it
@@ -31,6 +33,7 @@ class ServeSettings:
     body_bytes: int = 16 * MEGABYTE
     text_characters: int = 1_000_000  # of one text
     batch_texts: int = 2048  # of one request
+    new_tokens: int = 2048  # that one text may be asked to have when it is generated
     timeout: float = 60.0  # seconds until an answer begins
 
     keys: Path | None = None  # file of API keys
@@ -41,14 +44,23 @@ class ServeSettings:
     def __post_init__(self) -> None:
         if self.threads is not None and self.threads < 1:
             raise PlumeError(f"--threads must be more than 0, not {self.threads}.")
-        for name in ("workers", "batch_tokens", "queue_tokens", "body_bytes", "text_characters", "batch_texts", "timeout"):
+        for name in ("workers", "batch_tokens", "queue_tokens", "body_bytes", "text_characters", "batch_texts", "new_tokens", "timeout"):
             if getattr(self, name) <= 0:
                 raise PlumeError(f"--{name.replace('_', '-')} must be more than 0, not {getattr(self, name)}.")
         self._check_bert()
+        self._check_engine()
         if self.runtime not in RUNTIMES:
             raise PlumeError(f"There is no runtime '{self.runtime}': {suggest(self.runtime, RUNTIMES)}.")
         if not 0 <= self.port < 65536:
             raise PlumeError(f"There is no port {self.port}: choose one from 1 to 65535, or 0 for any that is free.")
+
+    def _check_engine(self) -> None:
+        if self.engine not in ("local", "ray"):
+            raise PlumeError(f"There is no engine '{self.engine}': choose local or ray.")
+        if self.engine == "ray" and self.bert is not None:
+            raise PlumeError("bert-as-service has two ports of its own, which Ray Serve does not have: leave out --engine.")
+        if self.engine == "local" and self.replicas != (1, 1):
+            raise PlumeError("--replicas are Ray's: give --engine ray, or --workers for several processes on this machine.")
 
     def _check_bert(self) -> None:
         if self.bert is not None and self.workers > 1:
@@ -62,6 +74,19 @@ class ServeSettings:
     def computing(self) -> int:
         """Threads of this process that compute: the cores are shared between the processes."""
         return self.threads or max(1, cores() // self.workers)
+
+
+def replicas_of(said: str) -> tuple[int, int]:
+    """--replicas: a number, or the fewest and the most.
+
+    >>> replicas_of("2"), replicas_of("1-8")
+    ((2, 2), (1, 8))
+    """
+    found = re.fullmatch(r"(\d+)(?:-(\d+))?", said)
+    least, most = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
+    if not 1 <= least <= most:
+        raise PlumeError(f"--replicas {said} is no number of replicas: write 2, or 1-8 for as many as there is work for.")
+    return least, most
 
 
 def in_bytes(said: str, option: str) -> int:

@@ -233,3 +233,12 @@ def test_what_cannot_work_is_said_at_the_start(directory: Any) -> None:
         ServeSettings(bert=BertServiceSettings(), workers=2)
     with pytest.raises(PlumeError, match="did you mean REDUCE_MAX"):
         strategy_of("REDUCE_MX")
+
+
+def test_word_vectors(start: Any, corpus: Any, tmp_path: Path) -> None:
+    """Their words are the tokens; there are no layers to choose."""
+    model: Any = plume.pretrain("word2vec/tiny", corpus=corpus.files[0], out=tmp_path / "words", quiet=True)
+    with start(tmp_path / "words", max_seq_len=None) as running, connected(running) as client:
+        np.testing.assert_allclose(client.encode(TEXTS[:2]), model.embed(TEXTS[:2]), atol=1e-5)
+    with start(tmp_path / "words", pooling_strategy=BertStrategy.NONE) as running, connected(running) as client:
+        assert client.encode(TEXTS[:1]).shape == (1, 25, model.width)

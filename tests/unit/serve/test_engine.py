@@ -62,7 +62,7 @@ class Echo(Operation[Any, EchoReady, str]):
 class Counting(Echo):
     """Counts to a number, unless nobody listens."""
 
-    def work(self, opened: Opened, places: Sequence[BatchPlace[EchoReady, str]]) -> None:
+    def work(self, opened: Opened, places: Sequence[BatchPlace[EchoReady, str]], more: Any) -> None:
         for place in places:
             for number in range(place.prepared.cost):
                 if place.gone:

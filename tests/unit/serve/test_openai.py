@@ -12,6 +12,7 @@ import openai
 import pytest
 
 import plume
+from plume.core import catalog
 
 TEXTS = ["The cat finds a wooden box.", "小猫喜欢苹果。", "a"]
 
@@ -103,3 +104,15 @@ def test_predictions_are_those_of_python(served: Any, classifier: Path) -> None:
     assert [one["label"] for one in answer.json()["predictions"]] == [one["label"] for one in expected]
     refused = served.client.post("/predict/bert", json={"inputs": texts})
     assert refused.status_code == 400 and "not fine-tuned" in refused.json()["error"]["message"]
+
+
+def test_zero_shot_is_that_of_python(served: Any, directory: Any) -> None:
+    texts, labels = ["the cat sunny", "a rainy letter"], ["warm", "cold"]
+    answer = served.client.post("/predict/bert", json={"inputs": texts, "labels": labels})
+    expected = catalog.load("tasks", "zero-shot").TASK.predict(plume.load(directory("bert")), texts, labels=labels)
+    assert answer.status_code == 200, answer.text
+    assert [one["label"] for one in answer.json()["predictions"]] == [one["label"] for one in expected]
+    refused = served.client.post("/predict/bert", json={"inputs": [["a", "pair"]], "labels": labels})
+    assert refused.status_code == 422
+    alone = served.client.post("/predict/bert", json={"inputs": texts, "labels": ["warm"]})
+    assert alone.status_code == 400 and alone.json()["error"]["param"] == "labels"

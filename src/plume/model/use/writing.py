@@ -51,20 +51,31 @@ def begin(
     code: str | None = None,
     source: str | None = None,
     language: Said = None,
+    suffix: str = "",
     place: str = "",
 ) -> Begun:
     """A prompt that is gone on with; of a decoder that writes a text of its own, what it reads. After a source, how the answer begins.
 
-    It is a text, or its token ids. `place` says which of several texts it is.
+    It is a text, or its token ids; what is written stands between it and a `suffix`, where there is one. `place` says which of several texts
+    it is.
     """
     ids, prompt = _ids(can, prompt)
     first = _coded(can, code)
     spoken = can.language(prompt, ids, language, place=place) if can.causal() or language is not None else None
+    if suffix and (source is not None or not inserts(can)):
+        raise PlumeError(f"{can.name} does not write between two texts, or not after a source: leave suffix out. GLM and T5 do.")
+    after = can.tokenizer.encode([suffix])[0] if suffix else []
     if source is not None:
         return replace(answering(can, source, ids, room=room), said=first + ids)
     if kind := can.decoder():
-        return _decoding(can, kind, ids, prompt, room=room)
-    return replace(_going_on(can, first + ids, spoken, room=room), text=ids, said=first + ids)
+        return _decoding(can, kind, ids, prompt, after, room=room)
+    return replace(_going_on(can, first + ids, spoken, after, room=room), text=ids, said=first + ids)
+
+
+def inserts(can: Abilities) -> bool:
+    """Can it write what stands between two texts: as the span of a blank (GLM), or of a sentinel (T5)?"""
+    kind = can.decoder()
+    return (can.spans() is not None and can.causal() is None) if kind is None else isinstance(kind.noise.target, SpansAfterSentinels)
 
 
 def answering(can: Abilities, source: str, begun: list[int], *, room: int) -> Begun:
@@ -138,7 +149,7 @@ def _fitting(can: Abilities, used: int, room: int) -> int:
     return room if longest is None else min(room, longest - used)
 
 
-def _going_on(can: Abilities, ids: list[int], language: int | None, *, room: int) -> Begun:
+def _going_on(can: Abilities, ids: list[int], language: int | None, after: list[int], *, room: int) -> Begun:
     prompt = ids or [can.tokenizer.separator]
     if can.causal():
         spread = CausalWriter.spread if can.model.recipe.memory is None else 0.0  # where a memory ends depends on what was read at once
@@ -147,7 +158,7 @@ def _going_on(can: Abilities, ids: list[int], language: int | None, *, room: int
             writer=_causal, joint=joint, spread=spread, prompt=prompt, language=language, room=_fitting(can, len(prompt), room)
         )  # fmt: skip
     if can.spans():
-        text = can.frame([*ids, can.mask])
+        text = can.frame([*ids, can.mask, *after])
         return Begun(writer=_span, source=text, place=text.index(can.mask), room=_fitting(can, len(text) + 1, room))
     if can.left_to_right_masks():
         prompt = [*([] if can.tokenizer.begin is None else [can.tokenizer.begin]), *ids]
@@ -157,7 +168,7 @@ def _going_on(can: Abilities, ids: list[int], language: int | None, *, room: int
     raise PlumeError(f"{can.name} cannot generate: it does not read left to right. {can.words()}")
 
 
-def _decoding(can: Abilities, kind: BatchKind, ids: list[int], prompt: str, *, room: int) -> Begun:
+def _decoding(can: Abilities, kind: BatchKind, ids: list[int], prompt: str, after: list[int], *, room: int) -> Begun:
     """What the decoder writes: after the text where it was trained to go on or to fill, else instead of it."""
     target = kind.noise.target
     if isinstance(target, TheSpan):
@@ -165,7 +176,7 @@ def _decoding(can: Abilities, kind: BatchKind, ids: list[int], prompt: str, *, r
     longest = can.model.recipe.positions.longest
     sentinels = can.tokenizer.format.sentinel_tokens() if isinstance(target, SpansAfterSentinels) else ()
     blank = [number for number in map(can.tokenizer.id, sentinels[:1]) if number is not None]
-    source = can.frame([*ids, *blank])
+    source = can.frame([*ids, *blank, *after])
     can.check_length(source, prompt)
     goes_on = ids if blank or isinstance(target, Continuation) else []
     return Begun(

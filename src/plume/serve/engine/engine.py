@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -83,7 +83,7 @@ class ServingEngine:
             lane.drop(job)
             raise
 
-    async def stream(self, operation: Operation[Asked, Any, Answer], model: str, asked: Asked) -> AsyncIterator[Any]:
+    async def stream(self, operation: Operation[Asked, Any, Answer], model: str, asked: Asked) -> AsyncGenerator[Any, None]:
         """The pieces that the operation tells (`BatchPlace.tell`), as they come, and at last the answer. Closing it frees the place."""
         lane, job = await self._queued(operation, model, asked, streams=True)
         assert job.pieces is not None

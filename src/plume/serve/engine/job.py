@@ -15,7 +15,7 @@ END = object()  # behind the last piece of a stream
 class Job:
     """Made on the event loop; `tell`, `answer` and `fail` are for the thread."""
 
-    __slots__ = ("_done", "begun", "future", "gone", "mailbox", "pieces", "prepared")
+    __slots__ = ("_done", "begun", "future", "gone", "mailbox", "pieces", "prepared", "told")
 
     def __init__(self, prepared: Prepared, mailbox: Mailbox, *, streams: bool = False) -> None:
         self.prepared, self.mailbox = prepared, mailbox
@@ -23,6 +23,7 @@ class Job:
         self.pieces: asyncio.Queue[Any] | None = asyncio.Queue() if streams else None
         self.begun = time.perf_counter()
         self.gone = False  # nobody waits for it any more
+        self.told = False  # somebody has read a piece of it: it cannot be begun anew
         self._done = False
 
     @property
@@ -33,6 +34,7 @@ class Job:
     def tell(self, piece: object) -> None:
         """A piece of the answer, as it is made; nothing if nobody reads pieces."""
         if self.pieces is not None and not self.gone:
+            self.told = True
             self.mailbox.post(self.pieces.put_nowait, piece)
 
     def answer(self, answer: Any) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Hashable
 from typing import Any
 
 import torch
 
 from plume.core.errors import PlumeError
 from plume.serve.engine.job import Job
+from plume.serve.engine.running_batch import RunningBatch
 from plume.serve.errors import Broken, Overloaded
 from plume.serve.meters import LaneMeters, Meters
 from plume.serve.models.opened import Opened
@@ -91,16 +93,10 @@ class Lane:
         self._tokens -= job.prepared.cost
 
     def _work(self) -> None:
-        while batch := self._take():
-            begun = time.perf_counter()
-            tokens = sum(job.prepared.cost for job in batch)
-            # cores that have nothing else to do help with a large batch
-            torch.set_num_threads(1 + self._free + self._others if tokens > _ENOUGH else 1)
+        while jobs := self._take():
+            batch = RunningBatch(self, jobs)
             self._run(batch)
-            taken = time.perf_counter() - begun
-            speed = tokens / max(taken, 1e-6)
-            self._speed += (speed - self._speed) * (_NEWS if self._speed else 1.0)
-            self.meters.ran(len(batch), tokens, taken)
+            batch.end()
 
     def _take(self) -> list[Job]:
         """The next batch; none when all is done and the lane has ended."""
@@ -119,25 +115,60 @@ class Lane:
                         break
                     batch.append(job)
                     tokens += job.prepared.cost
-            for job in batch:
-                self._leave(job)
-            self.meters.waits(len(self._jobs), self._tokens)
+            self._remove(batch)
+        return self._counted(batch)
+
+    def _remove(self, batch: list[Job]) -> None:
+        for job in batch:
+            self._leave(job)
+        self.meters.waits(len(self._jobs), self._tokens)
+
+    def _counted(self, batch: list[Job]) -> list[Job]:
         now = time.perf_counter()
         for job in batch:
             self.meters.taken(now - job.begun)
         return batch
 
-    def _run(self, batch: list[Job]) -> None:
+    def join(self, group: Hashable, tokens: int) -> list[Job]:
+        """Those of a group that wait and cost no more than so many tokens together; nobody overtakes one that cannot join."""
+        if not self._jobs:
+            return []
+        with self._changed:
+            found: list[Job] = []
+            for job in self._jobs:
+                tokens -= job.prepared.cost
+                if job.prepared.group != group or tokens < 0:
+                    break
+                found.append(job)
+            self._remove(found)
+        return self._counted(found)
+
+    def use_cores(self, tokens: int) -> None:
+        """Those that have nothing else to do help with a large batch."""
+        torch.set_num_threads(1 + self._free + self._others if tokens > _ENOUGH else 1)
+
+    def ran(self, requests: int, tokens: int, seconds: float) -> None:
+        """So many are done."""
+        speed = tokens / max(seconds, 1e-6)
+        self._speed += (speed - self._speed) * (_NEWS if self._speed else 1.0)
+        self.meters.ran(requests, tokens, seconds)
+
+    def _run(self, batch: RunningBatch) -> None:
         """All together; if that fails, each alone, so that one bad request does not spoil the others."""
         try:
-            self.operation.work(self.opened, batch)
+            self.operation.work(self.opened, list(batch.jobs), batch.more)
         except BaseException as error:
-            left = [job for job in batch if not job.done]
-            if len(batch) == 1:
-                batch[0].fail(self._told(error))
-                return
-            for job in left:
-                self._run([job])
+            for job in batch.left():
+                if job.told or batch.count == 1:
+                    job.fail(self._told(error))
+                else:
+                    self._run_alone(job)
+
+    def _run_alone(self, job: Job) -> None:
+        try:
+            self.operation.work(self.opened, [job], lambda: ())
+        except BaseException as error:
+            job.fail(self._told(error))
 
     def _told(self, error: BaseException) -> BaseException:
         """As the client is told."""

@@ -39,15 +39,23 @@ def as_json(content: Any, *, status: int = 200, headers: Mapping[str, str] | Non
 
 def error_answer(error: PlumeError) -> Response:
     """An error that a client is meant to read."""
-    told = error if isinstance(error, ServeError) else BadRequest(str(error))
+    told = _told(error)
     headers = {}
     if told.retry_after is not None:
         headers["Retry-After"] = str(max(1, math.ceil(told.retry_after)))
     if told.status == 401:
         headers["WWW-Authenticate"] = "Bearer"
-    return as_json(
-        {"error": {"message": str(told), "type": told.type, "param": told.param, "code": told.code}}, status=told.status, headers=headers
-    )
+    return as_json(error_body(error), status=told.status, headers=headers)
+
+
+def error_body(error: PlumeError) -> dict[str, Any]:
+    """The same as JSON has it."""
+    told = _told(error)
+    return {"error": {"message": str(told), "type": told.type, "param": told.param, "code": told.code}}
+
+
+def _told(error: PlumeError) -> ServeError:
+    return error if isinstance(error, ServeError) else BadRequest(str(error))
 
 
 def unreadable(problems: Sequence[Mapping[str, Any]]) -> Unreadable:
@@ -64,6 +72,17 @@ def unreadable(problems: Sequence[Mapping[str, Any]]) -> Unreadable:
 
 def described(asked: type[BaseModel]) -> dict[str, Any]:
     """For OpenAPI: the body of an endpoint that reads it by itself."""
-    schema = asked.model_json_schema(ref_template="#/components/schemas/{model}")
-    schema.pop("$defs", None)
-    return {"requestBody": {"required": True, "content": {_JSON: {"schema": schema}}}}
+    schema = asked.model_json_schema()
+    inside = schema.pop("$defs", {})
+    return {"requestBody": {"required": True, "content": {_JSON: {"schema": _with_inside(schema, inside)}}}}
+
+
+def _with_inside(schema: Any, inside: Mapping[str, Any]) -> Any:
+    """Records in place of their names: FastAPI lists only those that it reads itself."""
+    if isinstance(schema, list):
+        return [_with_inside(one, inside) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        return _with_inside(inside[schema["$ref"].rpartition("/")[2]], inside)
+    return {name: _with_inside(value, inside) for name, value in schema.items()}

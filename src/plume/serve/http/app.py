@@ -46,7 +46,7 @@ def make_app(served: Mapping[str, Served], settings: ServeSettings, *, failed: C
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         starting = asyncio.create_task(_start(engine, old_wire, failed))
-        if settings.workers > 1:  # others of the same port answer meanwhile
+        if settings.workers > 1 or settings.engine == "ray":  # others of the same port answer meanwhile
             await starting
         yield
         starting.cancel()

@@ -54,6 +54,14 @@ async def read_body(request: Request, kind: type[Body]) -> Body:
         raise unreadable(error.errors(include_url=False, include_input=False)) from None
 
 
+def taken(request: Request, model: str, texts: Sequence[Any], param: str) -> ServingEngine:
+    """The engine, for a request whose model and texts are noted for the log, and within the limits."""
+    engine, note = engine_of(request), note_of(request)
+    note.model, note.texts = model, texts
+    check_texts(engine.settings, texts, param)
+    return engine
+
+
 def model_for(engine: ServingEngine, said: str | None, operation: Operation[Any, Any, Any]) -> str:
     """The model that was named; or the only one that can do it, for clients that name none."""
     if said is not None:

@@ -13,7 +13,7 @@ from plume.serve.engine.engine import ServingEngine
 from plume.serve.errors import BadRequest, NotReady, Overloaded
 from plume.serve.old_wire.statistics import OldStatistics, config_of
 from plume.serve.operations._bert_rows import Given
-from plume.serve.operations.encode import OPERATION, EncodeAsked, Encoded
+from plume.serve.operations.encode import OPERATION, EncodeAsked, EncodedTexts
 
 
 class ClientGone(Exception):
@@ -42,7 +42,7 @@ class BertService:
 
     async def encode(
         self, texts: Sequence[Given], *, identity: str, wanted: Callable[[], bool] = lambda: True, patient: bool = False
-    ) -> Encoded:
+    ) -> EncodedTexts:
         """Vectors of all. `wanted` is asked before each part; `patient` waits while the queue is full, as long as a request may take."""
         self.statistics.begins(identity, len(texts))
         try:
@@ -50,7 +50,7 @@ class BertService:
         finally:
             self.statistics.pending -= 1
 
-    async def _encode(self, texts: Sequence[Given], wanted: Callable[[], bool], patient: bool) -> Encoded:
+    async def _encode(self, texts: Sequence[Given], wanted: Callable[[], bool], patient: bool) -> EncodedTexts:
         model, size = self.model, self.settings.max_batch_size
         if len(texts) <= self.settings.priority_batch_size:
             return await self._part(model, texts, patient)
@@ -62,7 +62,7 @@ class BertService:
                 found.append(await self._part(model, texts[first : first + size], patient))
         return found[0] if len(found) == 1 else await asyncio.to_thread(_joined, found)
 
-    async def _part(self, model: str, texts: Sequence[Given], patient: bool) -> Encoded:
+    async def _part(self, model: str, texts: Sequence[Given], patient: bool) -> EncodedTexts:
         asked = EncodeAsked(texts=texts, how=self.settings)
         clock = asyncio.get_running_loop().time
         end = clock() + self.engine.settings.timeout
@@ -84,10 +84,10 @@ class BertService:
         return self.config() | {"statistic": self.statistics.as_json()}
 
 
-def _joined(parts: Sequence[Encoded]) -> Encoded:
+def _joined(parts: Sequence[EncodedTexts]) -> EncodedTexts:
     """Of token vectors the parts may differ in length."""
     vectors = [one.vectors for one in parts]
     if vectors[0].ndim == 3:
         longest = max(one.shape[1] for one in vectors)
         vectors = [np.pad(one, ((0, 0), (0, longest - one.shape[1]), (0, 0))) for one in vectors]
-    return Encoded(vectors=np.concatenate(vectors), tokens=[tokens for one in parts for tokens in one.tokens])
+    return EncodedTexts(vectors=np.concatenate(vectors), tokens=[tokens for one in parts for tokens in one.tokens])

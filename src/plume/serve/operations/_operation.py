@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import ClassVar, Generic, Protocol, TypeVar
@@ -41,6 +41,9 @@ class BatchPlace(Protocol[_Waits, _Given]):
     def answer(self, answer: _Given) -> None:
         """The whole answer, now: others of the batch may go on."""
 
+    def fail(self, error: BaseException) -> None:
+        """It cannot be answered, and that is its own fault: others of the batch go on."""
+
 
 class Operation(Generic[Asked, Ready, Answer]):
     """What a file here declares. Nothing of it may change: threads share it."""
@@ -64,8 +67,13 @@ class Operation(Generic[Asked, Ready, Answer]):
         """One answer for each, from one call of the model. If it fails, each is run again alone."""
         raise NotImplementedError
 
-    def work(self, opened: Opened, places: Sequence[BatchPlace[Ready, Answer]]) -> None:
-        """The same for operations that stream or end requests one by one: they override this instead of `run`."""
+    def work(
+        self, opened: Opened, places: Sequence[BatchPlace[Ready, Answer]], more: Callable[[], Sequence[BatchPlace[Ready, Answer]]]
+    ) -> None:
+        """The same for operations that stream or end requests one by one: they override this instead of `run`.
+
+        Where requests may join a batch that runs, `more` gives those that have come meanwhile and for which there is room.
+        """
         answers = self.run(opened, [place.prepared for place in places])
         for place, answer in zip(places, answers, strict=True):
             place.answer(answer)

@@ -45,14 +45,14 @@ class EncodeReady(Prepared):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Encoded:
+class EncodedTexts:
     """[N, D], or [N, T, D] with zeros behind the shorter texts; and the tokens that were read."""
 
     vectors: Floats
     tokens: list[list[str]]
 
 
-class Encode(Operation[EncodeAsked, EncodeReady, Encoded]):
+class Encode(Operation[EncodeAsked, EncodeReady, EncodedTexts]):
     """Any network, the model below a tuned one, and word vectors, whose words are their tokens."""
 
     name = "encode"
@@ -78,7 +78,7 @@ class Encode(Operation[EncodeAsked, EncodeReady, Encoded]):
                 raise TooLarge(f"{size:,} numbers would be answered; {_MOST:,} are the limit: send fewer texts at once.", param="texts")
         return EncodeReady(cost=read.tokens, group=how, read=read, how=how, count=count)
 
-    def run(self, opened: Opened, prepared: Sequence[EncodeReady]) -> list[Encoded]:
+    def run(self, opened: Opened, prepared: Sequence[EncodeReady]) -> list[EncodedTexts]:
         how = prepared[0].how
         if isinstance(opened.content, WordModel):
             return [self._words(opened.content, one) for one in prepared]
@@ -95,16 +95,16 @@ class Encode(Operation[EncodeAsked, EncodeReady, Encoded]):
         sizes = [one.count for one in prepared]
         shown = [[joined.spelled(number) for number in row.tokens] if how.show_tokens_to_client else [] for row in joined.framed]
         return [
-            Encoded(vectors=_stacked(own, how, model), tokens=tokens if how.show_tokens_to_client else [])
+            EncodedTexts(vectors=_stacked(own, how, model), tokens=tokens if how.show_tokens_to_client else [])
             for own, tokens in zip(parted(vectors, sizes), parted(shown, sizes), strict=True)
         ]
 
-    def _words(self, model: WordModel, one: EncodeReady) -> Encoded:
+    def _words(self, model: WordModel, one: EncodeReady) -> EncodedTexts:
         assert isinstance(one.read, list), "word vectors read no batches"
         read = [word_states(model, text) for text in one.read]
         longest = one.how.max_seq_len
         vectors = [_pooled(states[:longest], np.ones(len(states[:longest]), np.bool_), one.how) for _, states in read]
-        return Encoded(vectors=_stacked(vectors, one.how, None), tokens=[words[:longest] for words, _ in read])
+        return EncodedTexts(vectors=_stacked(vectors, one.how, None), tokens=[words[:longest] for words, _ in read])
 
 
 def chosen_layers(model: LanguageModel, layers: Sequence[int]) -> tuple[int, ...]:

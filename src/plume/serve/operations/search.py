@@ -34,7 +34,7 @@ class SearchReady(Prepared):
     asked: SearchAsked
 
 
-class Search(Operation[SearchAsked, SearchReady, list[Hit]]):
+class SearchIndex(Operation[SearchAsked, SearchReady, list[Hit]]):
     """Indexes."""
 
     name = "search"
@@ -76,4 +76,4 @@ def _by_vectors(index: Index, vectors: np.ndarray, how: SearchAsked) -> list[lis
         return make_hits(index.backend, [""] * len(made), near, None, top=top, analysis=None)
 
 
-OPERATION = Search()
+OPERATION = SearchIndex()

@@ -25,6 +25,7 @@ class ZeroShotAsked:
     labels: tuple[tuple[str, str], ...]
     template: str | None = None
     multi_label: bool = False
+    way: str | None = None
     language: str | None = None
 
 
@@ -39,6 +40,7 @@ class ZeroShotLabels(Operation[ZeroShotAsked, ZeroShotReady, list[Prediction]]):
     """Models tuned on entailment, and those that fill blanks or read from left to right."""
 
     name = "zero_shot"
+    parallel = True
 
     def able(self, opened: Opened) -> bool:
         if isinstance(opened.content, TunedModel) and find_entailment(opened.content) is not None:
@@ -58,15 +60,18 @@ class ZeroShotLabels(Operation[ZeroShotAsked, ZeroShotReady, list[Prediction]]):
         except PlumeError as error:
             raise BadRequest(str(error), param="labels") from None
         cost = sum(map(about_tokens, asked.texts)) * len(asked.labels)
-        return ZeroShotReady(cost=cost, group=(asked.labels, asked.template, asked.multi_label, asked.language), asked=asked)
+        return ZeroShotReady(cost=cost, group=(asked.labels, asked.template, asked.multi_label, asked.way, asked.language), asked=asked)
 
     def run(self, opened: Opened, prepared: Sequence[ZeroShotReady]) -> list[list[Prediction]]:
         how, content = prepared[0].asked, opened.content
         assert not isinstance(content, Index | WordModel), "refused before"
         texts = [text for one in prepared for text in one.asked.texts]
-        answers = TASK.predict(
-            content, texts, labels=dict(how.labels), template=how.template, multi_label=how.multi_label, language=how.language
-        )  # fmt: skip
+        try:
+            answers = TASK.predict(
+                content, texts, labels=dict(how.labels), template=how.template, multi_label=how.multi_label, way=how.way, language=how.language
+            )  # fmt: skip
+        except PlumeError as error:
+            raise BadRequest(str(error), param="labels") from None
         return parted(answers, (len(one.asked.texts) for one in prepared))
 
 

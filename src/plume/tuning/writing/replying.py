@@ -96,14 +96,30 @@ def stream_reply(model: Answering, task: Dialogue, messages: Any, options: Reply
 
 
 def _pieces(completer: Completer) -> Iterator[str]:
-    held, begun = "", False
+    trimmed = TrimmedText()
     for event in completer.run():
-        text = held + event.text
-        text = text if begun else text.lstrip()
-        held = text[len(text.rstrip()) :]
-        if piece := text.rstrip():
-            begun = True
+        if piece := trimmed.take(event.text):
             yield piece
+
+
+class TrimmedText:
+    """A text in pieces, without the spaces at its beginning and end: those inside come with what follows them.
+
+    >>> trimmed = TrimmedText()
+    >>> [trimmed.take(piece) for piece in ("  ", " a ", "b", " ")]
+    ['', 'a', ' b', '']
+    """
+
+    def __init__(self) -> None:
+        self._held, self._begun = "", False
+
+    def take(self, text: str) -> str:
+        """What can be told now."""
+        text = self._held + text
+        text = text if self._begun else text.lstrip()
+        piece = text.rstrip()
+        self._held, self._begun = text[len(piece) :], self._begun or bool(piece)
+        return piece
 
 
 def is_one(messages: Any) -> bool:

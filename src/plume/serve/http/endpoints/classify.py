@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from plume.serve.errors import BadRequest, Unreadable
 from plume.serve.http.answers import as_json, described
-from plume.serve.http.asked import check_texts, engine_of, model_for, note_of, read_body
+from plume.serve.http.asked import engine_of, model_for, read_body, taken
 from plume.serve.operations.predict import OPERATION, PredictAsked
 
 ROUTER = APIRouter(tags=["classify"])
@@ -56,10 +56,8 @@ async def classify(request: Request) -> Response:
     if asked.raw_scores:
         raise BadRequest("Raw scores are not given: leave out raw_scores, and take the probabilities.", param="raw_scores")
     texts = [given] if isinstance(given, str) else given
-    engine, note = engine_of(request), note_of(request)
-    model = model_for(engine, asked.model, OPERATION)
-    note.model, note.texts = model, texts
-    check_texts(engine.settings, texts, "input")
+    model = model_for(engine_of(request), asked.model, OPERATION)
+    engine = taken(request, model, texts, "input")
     found = await engine.ask(OPERATION, model, PredictAsked(items=texts, task=asked.task))
     data = [_labels(model, one) for one in found]
     if asked.inputs is not None:

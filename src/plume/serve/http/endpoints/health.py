@@ -44,9 +44,7 @@ class Readiness(BaseModel):
 async def health(request: Request) -> Response:
     """The process is alive."""
     settings = engine_of(request).settings
-    return as_json(
-        {"status": "ok", "version": __version__, "limits": {"texts": settings.batch_texts, "body_bytes": settings.body_bytes}}
-    )
+    return as_json({"status": "ok", "version": __version__, "limits": {"texts": settings.batch_texts, "body_bytes": settings.body_bytes}})
 
 
 @ROUTER.get("/ready", response_model=Readiness)

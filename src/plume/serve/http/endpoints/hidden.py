@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from plume.serve.http.answers import as_json, described
-from plume.serve.http.asked import check_texts, engine_of, note_of, read_body
+from plume.serve.http.asked import note_of, read_body, taken
 from plume.serve.http.endpoints.text_scores import several
 from plume.serve.operations.hidden import OPERATION, HiddenAsked, HiddenStates
 
@@ -64,12 +64,10 @@ class HiddenAnswer(BaseModel):
 async def hidden(request: Request) -> Response:
     """States of every token, special ones included, in the layers that are asked for."""
     asked = await read_body(request, HiddenRequest)
-    engine, note = engine_of(request), note_of(request)
     texts = several(asked.inputs)
-    note.model, note.texts = asked.model, texts
-    check_texts(engine.settings, texts, "inputs")
+    engine = taken(request, asked.model, texts, "inputs")
     found = await engine.ask(OPERATION, asked.model, HiddenAsked(texts=texts, layers=tuple(asked.layers), language=asked.language))
-    note.tokens = sum(len(one.tokens) for one in found)
+    note_of(request).tokens = sum(len(one.tokens) for one in found)
     return await asyncio.to_thread(_written, asked, found)
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import APIRouter
-from pydantic import BaseModel, Field, StrictStr
+from pydantic import BaseModel, Field, StrictBool, StrictStr
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -25,12 +25,11 @@ class PredictRequest(BaseModel):
     inputs: list[StrictStr | list[StrictStr] | dict[str, Any]] = Field(min_length=1, description="One item for each answer.")
     task: StrictStr | None = Field(None, description="Of a model that was tuned for several.")
     labels: list[StrictStr] | dict[StrictStr, StrictStr] | None = Field(
-        None,
-        min_length=1,
-        description="Zero-shot: labels in words, or what is said for each; nobody needs to have trained the model for them.",
+        None, min_length=1, max_length=1000, description="Zero-shot: choose from these, or from what is said for each, without fine-tuning."
     )
-    template: StrictStr | None = Field(None, description="Zero-shot: a sentence with {} for the label.")
-    multi_label: bool = Field(False, description="Zero-shot: each label by itself; several may fit.")
+    template: StrictStr | None = Field(None, description="Zero-shot: a sentence with {} or ___ for the label.")
+    multi_label: StrictBool = Field(False, description="Zero-shot: score each label by itself.")
+    way: Literal["entailment", "cloze"] | None = Field(None, description="Zero-shot: by which.")
     language: StrictStr | None = Field(None, description="Multilingual models (xlm): that of all texts, or en,de for pairs.")
 
 
@@ -60,7 +59,7 @@ def _zero_shot(asked: PredictRequest) -> ZeroShotAsked:
         raise Unreadable("labels: a label comes twice.", param="labels")
     texts = [item for item in asked.inputs if isinstance(item, str)]
     if len(texts) < len(asked.inputs):
-        raise Unreadable("inputs: labels are given to texts, not to pairs or records.", param="inputs")
+        raise Unreadable("inputs: zero-shot reads texts, not pairs or records.", param="inputs")
     return ZeroShotAsked(
-        texts=texts, labels=tuple(labels.items()), template=asked.template, multi_label=asked.multi_label, language=asked.language
+        texts=texts, labels=tuple(labels.items()), template=asked.template, multi_label=asked.multi_label, way=asked.way, language=asked.language
     )  # fmt: skip

@@ -17,7 +17,7 @@ from plume.serve.operations.rerank import OPERATION, RerankAsked
 ROUTER = APIRouter(tags=["rerank"])
 
 
-class Document(BaseModel):
+class DocumentText(BaseModel):
     """Cohere's clients may wrap a text."""
 
     text: StrictStr
@@ -28,7 +28,7 @@ class RerankRequest(BaseModel):
 
     model: StrictStr | None = Field(None, description="May be left out if one model only is served.")
     query: StrictStr = Field(min_length=1)
-    documents: list[StrictStr | Document] | None = Field(None, min_length=1, description="As Cohere, Jina and infinity name them.")
+    documents: list[StrictStr | DocumentText] | None = Field(None, min_length=1, description="As Cohere, Jina and infinity name them.")
     texts: list[StrictStr] | None = Field(None, min_length=1, description="As TEI names them.")
     top_n: StrictInt | None = Field(None, ge=1, description="Only the best.")
     return_documents: bool = False
@@ -40,7 +40,7 @@ class RankedDocument(BaseModel):
 
     index: int
     relevance_score: float
-    document: Document | None = None
+    document: DocumentText | None = None
 
 
 class RankedText(BaseModel):

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from plume.serve.errors import Unreadable
 from plume.serve.http.answers import as_json, described
-from plume.serve.http.asked import check_texts, engine_of, note_of, read_body
+from plume.serve.http.asked import read_body, taken
 from plume.serve.operations.fill import OPERATION as FILL
 from plume.serve.operations.fill import FillAsked
 from plume.serve.operations.score import OPERATION as SCORE
@@ -73,10 +73,8 @@ class ScoreAnswer(BaseModel):
 async def fill(request: Request) -> Response:
     """The likeliest fillings of each blank, as `plume fill` gives them."""
     asked = await read_body(request, FillRequest)
-    engine, note = engine_of(request), note_of(request)
     texts = several(asked.inputs)
-    note.model, note.texts = asked.model, texts
-    check_texts(engine.settings, texts, "inputs")
+    engine = taken(request, asked.model, texts, "inputs")
     found = await engine.ask(FILL, asked.model, FillAsked(texts=texts, top=asked.top, language=asked.language))
     return as_json({"model": asked.model, "results": [[[asdict(guess) for guess in blank] for blank in text] for text in found]})
 
@@ -85,10 +83,8 @@ async def fill(request: Request) -> Response:
 async def score(request: Request) -> Response:
     """Log-probability and perplexity of each text, as `plume score` gives them."""
     asked = await read_body(request, ScoreRequest)
-    engine, note = engine_of(request), note_of(request)
     texts = several(asked.inputs)
-    note.model, note.texts = asked.model, texts
-    check_texts(engine.settings, texts, "inputs")
+    engine = taken(request, asked.model, texts, "inputs")
     sources = None if asked.source is None else [asked.source] * len(texts) if isinstance(asked.source, str) else asked.source
     if sources is not None and len(sources) != len(texts):
         raise Unreadable(f"source: one for all texts, or one for each of the {len(texts)}, not {len(sources)}.", param="source")
