@@ -52,7 +52,6 @@ class ModelAbout:
     width: int | None = None
     languages: list[str] = field(default_factory=list)  # that it tells apart
     tasks: list[TaskAbout] = field(default_factory=list)
-    writes: bool = False
     views: list[str] = field(default_factory=list)
     index: IndexAbout | None = None
 
@@ -78,7 +77,6 @@ def about(opened: Opened) -> ModelAbout:
         width=model.width,
         languages=[] if known is None else list(known.names),
         tasks=tasks,
-        writes=opened.can("generate"),
         views=_views(opened, bool(tasks)),
     )
 

@@ -96,7 +96,7 @@ export function predicted(place, answer, fields, task) {
   }
   if (answer.text === undefined && answer.score !== undefined) {
     place.replaceChildren(gauge(answer.score, task?.mean));
-    return number(answer.score);
+    return "";
   }
   return plain(place, answer);
 }
@@ -119,6 +119,12 @@ export function filled(place, text, blanks) {
   });
   place.replaceChildren(line, make("div", { class: "blanks" }, lists));
   return t("choose_guess");
+}
+
+/** The same in other words, the nearest first. */
+export function reworded(place, texts) {
+  place.replaceChildren(make("ol", { class: "bars" }, texts.map(one => make("li", {}, make("span", { class: "name" }, one.text), bar(one.similarity ?? 0), make("span", { class: "number" }, number(one.similarity ?? 0))))));
+  return t("nearest_first");
 }
 
 /** How likely lines are, the likeliest first. */

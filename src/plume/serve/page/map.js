@@ -1,6 +1,6 @@
 // Lines as points: what is alike lies together.
 import { ask } from "./api.js";
-import { area, field, make, number, roving } from "./dom.js";
+import { area, field, make, roving } from "./dom.js";
 import { examplesOf } from "./examples.js";
 import { chooser, examples, find, nothing, runner } from "./panel.js";
 import { components, cosines } from "./pca.js";
@@ -64,7 +64,10 @@ function picture(lines, places, near, said, wide, tall) {
 function placed(lines, points, wide, tall) {
   const taken = points.map(([x, y]) => [x - 7, y - 7, x + 7, y + 7]), found = [];
   lines.forEach((line, number) => {
-    const [x, y] = points[number], letters = Array.from(line), text = letters.length > 30 ? `${letters.slice(0, 28).join("")}…` : line;
+    for (const most of [30, 12]) if (beside(line, points[number], number, most)) break;
+  });
+  function beside(line, [x, y], number, most) {
+    const letters = Array.from(line), text = letters.length > most ? `${letters.slice(0, most - 1).join("").trim()}…` : line;
     const size = Array.from(text).reduce((sum, one) => sum + (one > "\u2e80" ? 14 : 7.1), 0);
     const spots = [[x + 11, y + 5, "start"], [x - 11, y + 5, "end"], [x, y - 13, "middle"], [x, y + 23, "middle"]];
     for (const [at, base, anchor] of spots) {
@@ -73,9 +76,10 @@ function placed(lines, points, wide, tall) {
       if (!free) continue;
       taken.push(box);
       found.push(make("svg:text", { x: at, y: base, "text-anchor": anchor }, text));
-      break;
+      return true;
     }
-  });
+    return false;
+  }
   return found;
 }
 
@@ -85,7 +89,7 @@ function table(lines, near) {
     made.style.setProperty("--share", `${Math.round(Math.max(0, value) ** 2 * 70)}%`);
     return made;
   };
-  const head = make("tr", {}, make("td"), lines.map((_, at) => make("th", { scope: "col" }, number(at + 1).split(".")[0])));
+  const head = make("tr", {}, make("td"), lines.map((_, at) => make("th", { scope: "col" }, String(at + 1))));
   const rows = lines.map((line, row) => make("tr", {}, make("th", { scope: "row" }, make("span", {}, `${row + 1}`), line), near[row].map(cell)));
   return make("details", { open: true }, make("summary", {}, t("cosines")), make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": t("cosines") }, make("table", { class: "cosines" }, make("thead", {}, head), make("tbody", {}, rows))));
 }

@@ -15,7 +15,8 @@ export function ways(model) {
   }));
   const can = name => model.operations.includes(name);
   if (can("fill")) found.push({ id: "fill", title: t("way_fill"), kind: "fill", reads: "fill", fields: ["text"] });
-  if (model.writes && !found.some(way => way.reads === "turns")) found.push({ id: "write", title: t("way_write"), kind: "write", reads: "write", fields: ["text"] });
+  if (can("generate") && !can("paraphrase") && !found.some(way => way.reads === "turns")) found.push({ id: "write", title: t("way_write"), kind: "write", reads: "write", fields: ["text"] });
+  if (can("paraphrase")) found.push({ id: "reword", title: t("way_reword"), kind: "reword", reads: "reword", fields: ["text"] });
   if (can("zero_shot")) found.push({ id: "zero", title: t("way_zero"), kind: "zero", reads: "zero", fields: ["text", "labels"] });
   if (can("score")) found.push({ id: "score", title: t("way_score"), kind: "score", reads: "score", fields: ["text"] });
   return found;
@@ -59,6 +60,10 @@ export async function run(model, way, fields, place, signal, keep) {
   if (way.id === "fill") {
     const { results } = await ask("fill", { model: model.id, inputs: fields.text ?? "", top: 8 }, signal);
     return answers.filled(place, fields.text ?? "", results[0]);
+  }
+  if (way.id === "reword") {
+    const { results } = await ask("generate", { model: model.id, paraphrase: fields.text ?? "", samples: 8 }, signal);
+    return answers.reworded(place, results[0]);
   }
   if (way.id === "score") {
     const { results } = await ask("score", { model: model.id, inputs: lines(fields.text) }, signal);

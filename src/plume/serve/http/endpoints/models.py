@@ -32,7 +32,6 @@ class ModelAnswer(BaseModel):
     width: int | None = Field(None, description="Of its vectors.")
     languages: list[str] = Field([], description="That it tells apart.")
     tasks: list[TaskAbout] = Field([], description="What it was tuned for.")
-    writes: bool = Field(False, description="It was trained to go on with a text.")
     views: list[str] = Field([], description="Of /view.")
     index: IndexAbout | None = Field(None, description="Of an index: its size and fields.")
 
