@@ -15,7 +15,7 @@ export function draw(section, app) {
   const { button, status } = runner(t("look"), async signal => {
     const body = { view, text: text.value, page_language: language() };
     if (pair.value.trim()) body.pair = pair.value;
-    const page = await askText(`view/${encodeURIComponent(model.id)}`, body, signal);
+    const page = themed(await askText(`view/${encodeURIComponent(model.id)}`, body, signal));
     const frame = make("iframe", { src: "page/view.html", sandbox: "allow-scripts", title: t(`view_${view}`) });
     hand(page, () => frame.contentWindow, frame);
     const file = URL.createObjectURL(new Blob([page], { type: "text/html" }));
@@ -33,6 +33,12 @@ export function draw(section, app) {
     examples(examplesOf("view", "view"), fields => { app.keep(fields); app.again(); document.querySelector("main button.go").click(); }),
     make("div", { class: "row" }, button, status)),
   make("div", { class: "card result framed", role: "region", "aria-label": t("result") }, place));
+}
+
+/** Light or dark as the workbench was switched; a page by itself follows the system. */
+function themed(page) {
+  const { theme } = document.documentElement.dataset;
+  return theme ? page.replaceAll("(prefers-color-scheme: dark)", theme === "dark" ? "all" : "not all") : page;
 }
 
 /** The page is given to the frame when that says it is ready. */
