@@ -1,4 +1,4 @@
-"""What many tests share: a small bilingual corpus with its tokenizers and stores, miniature recipes, and statistics with fixed seeds."""
+"""What many tests share: a small bilingual corpus with its tokenizers and stores, miniature recipes, a browser, and statistics with fixed seeds."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import gc
 import json
 import os
 import random
+import shutil
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -332,3 +333,16 @@ def assert_shares() -> Callable[..., None]:
         )
 
     return check
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Headless Chromium, where there is one."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if found is None:
+        pytest.skip("no Chromium here")
+    with playwright.sync_playwright() as running:
+        opened = running.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield opened
+        opened.close()

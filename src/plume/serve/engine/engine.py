@@ -14,6 +14,7 @@ from plume.serve.engine.lane import Lane
 from plume.serve.engine.mailbox import Mailbox
 from plume.serve.errors import Broken, NotReady
 from plume.serve.meters import Meters
+from plume.serve.models.about import ModelAbout, about
 from plume.serve.models.opened import Opened
 from plume.serve.models.served import Served
 from plume.serve.models.shelf import Shelf
@@ -35,6 +36,7 @@ class ServingEngine:
         self.shelf = Shelf(served=served, settings=settings, before_use=self._warm_up, before_unloading=self._unload)
         self.abilities: dict[str, list[str]] = {}  # of each model: the operations that it can do, once it was loaded
         self.runtimes: dict[str, str] = {}  # what computes each
+        self.about: dict[str, ModelAbout] = {}  # what else is known of each
         self.ready = False
         self._lanes: dict[tuple[str, str], Lane] = {}
 
@@ -60,6 +62,7 @@ class ServingEngine:
             one.warm_up(opened)
         self.abilities[opened.name] = [one.name for one in able]
         self.runtimes[opened.name] = opened.runtime
+        self.about[opened.name] = about(opened)
         self.meters.loaded.labels(opened.name).set(opened.bytes)
 
     async def _unload(self, opened: Opened) -> None:

@@ -12,9 +12,10 @@ from starlette.types import Scope
 
 from plume.core.errors import PlumeError
 from plume.serve.errors import Overloaded, Unauthorized
+from plume.serve.page import FILES
 
-# Without a key: what a machine that watches asks for, and the page that says how to ask.
-OPEN = frozenset(("/health", "/ready", "/docs", "/openapi.json"))
+# Without a key: what a machine that watches asks for, the page that says how to ask, and the workbench, which asks for the key.
+OPEN = frozenset(("/health", "/ready", "/docs", "/openapi.json", *FILES))
 _RATE = re.compile(r"(\d+(?:\.\d+)?)/(s|m|h)")
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import APIRouter
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
 from plume.serve.engine.engine import ServingEngine
 from plume.serve.http.answers import as_json
 from plume.serve.http.asked import engine_of
+from plume.serve.models.about import IndexAbout, ModelAbout, TaskAbout
 
 ROUTER = APIRouter(tags=["models"])
 
@@ -27,6 +28,12 @@ class ModelAnswer(BaseModel):
     operations: list[str]
     loaded: bool
     runtime: str | None = None
+    family: str | None = Field(None, description="The recipe: bert, gpt2, t5 …")
+    width: int | None = Field(None, description="Of its vectors.")
+    languages: list[str] = Field([], description="That it tells apart.")
+    tasks: list[TaskAbout] = Field([], description="What it was tuned for.")
+    views: list[str] = Field([], description="Of /view.")
+    index: IndexAbout | None = Field(None, description="Of an index: its size and fields.")
 
 
 class ModelsAnswer(BaseModel):
@@ -55,4 +62,4 @@ def _model(engine: ServingEngine, name: str) -> dict[str, Any]:
         "id": name, "object": "model", "created": served.created, "owned_by": "plume", "kind": served.kind.value,
         "operations": engine.abilities.get(name, []), "loaded": name in engine.shelf.loaded,
         "runtime": engine.runtimes.get(name),
-    }  # fmt: skip
+    } | engine.about.get(name, ModelAbout()).as_json()  # fmt: skip

@@ -1,0 +1,46 @@
+"""Pages that look inside a model."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field, StrictStr
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from plume.serve.http.answers import described
+from plume.serve.http.asked import check_texts, engine_of, note_of, read_body
+from plume.serve.operations.view import OPERATION, ViewAsked
+
+ROUTER = APIRouter(tags=["views"])
+
+
+class ViewRequest(BaseModel):
+    """A text, and what is to be seen of it."""
+
+    text: StrictStr = Field(description="The question, of models that answer questions.")
+    view: StrictStr = Field("head", description="head, model, neuron, switch, predictions or gradients: /v1/models says which a model has.")
+    pair: StrictStr | None = Field(None, description="A second text, read with the first; the context of a question.")
+    target: StrictStr | None = Field(None, description="Encoder–decoders: what the decoder writes.")
+    task: StrictStr | None = Field(None, description="Of a model that was tuned for several.")
+    language: StrictStr | None = Field(None, description="Multilingual models (xlm): that of the text.")
+    page_language: Literal["en", "zh"] = Field("en", description="That of the page.")
+
+
+@ROUTER.post("/view/{model}", response_class=HTMLResponse, openapi_extra=described(ViewRequest))
+async def view(model: str, request: Request) -> Response:
+    """One self-contained page, as `plume view` writes it."""
+    asked = await read_body(request, ViewRequest)
+    engine, note = engine_of(request), note_of(request)
+    texts = [one for one in (asked.text, asked.pair, asked.target) if one is not None]
+    note.model, note.texts = model, texts
+    check_texts(engine.settings, texts, "text")
+    page = await engine.ask(
+        OPERATION, model,
+        ViewAsked(
+            view=asked.view, text=asked.text, pair=asked.pair or None, target=asked.target or None, task=asked.task,
+            language=asked.language, page=asked.page_language,
+        ),
+    )  # fmt: skip
+    return HTMLResponse(page, headers={"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sandbox allow-scripts"})
