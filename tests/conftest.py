@@ -335,7 +335,7 @@ def assert_shares() -> Callable[..., None]:
     return check
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # while it is open, an event loop runs in this thread, which other files could not start theirs in
 def browser() -> Iterator[Any]:
     """Headless Chromium, where there is one."""
     playwright = pytest.importorskip("playwright.sync_api")
