@@ -257,14 +257,8 @@ def test_lines_become_a_map(page: Open, served: Any) -> None:
     np.testing.assert_allclose(found, unit @ unit.T, atol=0.0051)
     left, values, _ = np.linalg.svd(vectors - vectors.mean(0), full_matrices=False)
     expected = (left * values)[:, :2]
-<<<<<<< HEAD
-    places = np.array(
-        tab.locator(".point circle:last-child").evaluate_all("all => all.map(one => [+one.getAttribute('cx'), +one.getAttribute('cy')])")
-    )
-=======
     read = "all => all.map(one => [+one.getAttribute('cx'), +one.getAttribute('cy')])"
     places = np.array(tab.locator(".point circle:last-child").evaluate_all(read))
->>>>>>> page
     apart = [np.linalg.norm(each[:, None] - each[None], axis=-1) for each in (expected, places)]
     np.testing.assert_allclose(apart[1] / apart[1].max(), apart[0] / apart[0].max(), atol=1e-3)
     tab.locator(".point").nth(1).click()
