@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -101,3 +102,20 @@ def classifier(directory: Callable[[str], Path], tmp_path_factory: pytest.TempPa
     train = str(folder / "train.tsv")
     plume.tune(directory("bert"), task="classification", train=train, dev=train, out=folder / "classifier", epochs=1.0, quiet=True)
     return folder / "classifier"
+
+
+@pytest.fixture(scope="session")
+def talker(miniature: Any, built: Any, tokenizer_for: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """gpt2 tuned on a few conversations."""
+    folder = tmp_path_factory.mktemp("talker")
+    recipe = miniature("gpt2", length=64)
+    tokenizer = tokenizer_for(recipe)
+    LanguageModel(built(recipe, vocabulary=tokenizer.size).float(), tokenizer).save(folder / "gpt2")
+    said = ["The cat finds", "a wooden box", "一封信"]
+    lines = [
+        json.dumps({"messages": [{"role": "user", "content": one}, {"role": "assistant", "content": "a letter today"}]}) for one in said
+    ]
+    train = folder / "train.jsonl"
+    train.write_text("\n".join(lines * 6) + "\n", encoding="utf-8")
+    plume.tune(folder / "gpt2", task="dialogue", train=str(train), dev=str(train), out=folder / "chat", epochs=1.0, quiet=True)
+    return folder / "chat"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ import openai
 import pytest
 
 import plume
-from plume.model.use.language_model import LanguageModel
 
 TALKS: list[list[dict[str, Any]]] = [
     [{"role": "user", "content": "The cat finds"}],
@@ -25,20 +23,6 @@ RULES: list[dict[str, Any]] = [
     {"temperature": 1.3, "top_p": 0.9, "seed": 5, "max_tokens": 9},
     {"temperature": 1.0, "top_p": 1.0, "seed": 2, "max_tokens": 12, "stop": ["e", "的"], "presence_penalty": 1.0},
 ]
-
-
-@pytest.fixture(scope="module")
-def talker(miniature: Any, built: Any, tokenizer_for: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """gpt2 tuned on a few conversations."""
-    folder = tmp_path_factory.mktemp("talker")
-    recipe = miniature("gpt2", length=64)
-    tokenizer = tokenizer_for(recipe)
-    LanguageModel(built(recipe, vocabulary=tokenizer.size).float(), tokenizer).save(folder / "gpt2")
-    lines = [json.dumps({"messages": [*talk, {"role": "assistant", "content": "a letter today"}]}) for talk in TALKS] * 6
-    train = folder / "train.jsonl"
-    train.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    plume.tune(folder / "gpt2", task="dialogue", train=str(train), dev=str(train), out=folder / "chat", epochs=1.0, quiet=True)
-    return folder / "chat"
 
 
 @pytest.fixture(scope="module")
@@ -135,3 +119,30 @@ def test_others_are_refused_with_what_to_do(client: openai.OpenAI, model: str) -
 def test_what_cannot_be_is_named(served: Any, more: dict[str, Any], status: int, field: str) -> None:
     answer = served.client.post("/v1/chat/completions", json={"model": "chat", "messages": TALKS[0]} | more)
     assert answer.status_code == status and answer.json()["error"]["param"].split(".")[0] == field
+
+
+# plume.Client
+
+
+def test_plumes_client_converses_and_generates(served: Any, talker: Path, directory: Callable[[str], Path]) -> None:
+    model: Any = plume.load(talker)
+    writer: Any = plume.load(directory("gpt2"))
+    expected = model.reply(TALKS[0], **RULES[1])
+    texts = writer.generate(["a", "my"], max_tokens=9, seed=[4, 5], top_k=9, echo=False)
+    with plume.Client(served.url) as client:
+        assert client.chat(TALKS[0], model="chat", **RULES[1]) == client.chat("The cat finds", model="chat", **RULES[1]) == expected
+        assert "".join(client.stream_chat(TALKS[0], model="chat", **RULES[1])) == expected
+        assert client.generate(["a", "my"], model="gpt2", max_tokens=9, seed=4, top_k=9) == texts
+        assert "".join(client.stream("a", model="gpt2", max_tokens=9, seed=4, top_k=9)) == texts[0]
+        assert client.generate("a", model="gpt2", max_tokens=9, seed=4, top_k=9, samples=1) == texts[:1]
+        with pytest.raises(plume.PlumeError, match="one text"):
+            client.stream("a", model="gpt2", samples=2)
+        with pytest.raises(plume.PlumeError, match="simbert"):
+            client.paraphrase("a", model="gpt2")
+
+    async def ask() -> tuple[str, str]:
+        async with plume.AsyncClient(served.url) as several:
+            whole = await several.chat(TALKS[0], model="chat", **RULES[1])
+            return whole, "".join([piece async for piece in several.stream_chat(TALKS[0], model="chat", **RULES[1])])
+
+    assert asyncio.run(ask()) == (expected, expected)

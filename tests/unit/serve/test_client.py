@@ -125,18 +125,18 @@ def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def writer() -> Iterator[str]:
-    """A server that writes as OpenAI's does, so that what is streamed is known."""
+    """A server that writes as ours does, so that what is streamed is known."""
 
-    async def completions(request: Request) -> Any:
+    async def generate(request: Request) -> Any:
         asked = json.loads(await request.body())
         if asked["prompt"] == "refused":
             return JSONResponse({"error": {"message": "No.", "param": "prompt", "code": "invalid_value"}}, status_code=400)
-        if not asked["stream"]:
-            return JSONResponse({"choices": [{"text": " all at once"}]})
+        if not asked.get("stream"):
+            return JSONResponse({"results": [[{"text": " all at once"}]]})
 
         async def pieces() -> Any:
             for piece in (" one", " 二", "!"):
-                yield f"data: {json.dumps({'choices': [{'text': piece}]})}\n\n"
+                yield f"data: {json.dumps({'prompt': 0, 'sample': 0, 'text': piece})}\n\n"
             if asked["prompt"] == "breaks":
                 yield f"data: {json.dumps({'error': {'message': 'The model was unloaded.'}})}\n\n"
             yield "data: [DONE]\n\n"
@@ -145,7 +145,7 @@ def writer() -> Iterator[str]:
 
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
-    app = Starlette(routes=[Route("/v1/completions", completions, methods=["POST"])])
+    app = Starlette(routes=[Route("/generate", generate, methods=["POST"])])
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, ws="none"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()

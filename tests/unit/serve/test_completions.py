@@ -104,6 +104,13 @@ def test_choices_of_several_prompts_are_drawn_apart(client: openai.OpenAI, loade
     assert len(set(unsaid)) > 1
 
 
+def test_the_smallest_temperature_and_share_take_the_likeliest_token(client: openai.OpenAI) -> None:
+    how: dict[str, Any] = {"model": "gpt2", "prompt": "The cat", "max_tokens": 6}
+    expected = told(client.completions.create(temperature=0, **how).choices)
+    for rules in ({"temperature": 5e-324}, {"top_p": 5e-324}, {"temperature": 1e-30, "top_p": 1e-30}):
+        assert told(client.completions.create(**how, **rules).choices) == expected
+
+
 def test_usage(client: openai.OpenAI, loaded: Any) -> None:
     ids = loaded("gpt2").tokenizer.encode(PROMPTS[:2])
     how: dict[str, Any] = {"model": "gpt2", "prompt": PROMPTS[:2], "max_tokens": 6, "temperature": 0, "n": 2, "logprobs": 0}
@@ -245,7 +252,7 @@ def test_generate_writes_what_python_does(served: Any, loaded: Any) -> None:
     texts = [[""] * 2 for _ in range(3)]
     for piece in pieces:
         texts[piece["prompt"]][piece["sample"]] += piece["text"]
-    assert sum(texts, []) == expected and last["usage"] == answer["usage"]
+    assert [text for own in texts for text in own] == expected and last["usage"] == answer["usage"]
 
 
 def test_generate_reads_a_source_and_searches_beams(served: Any, loaded: Any) -> None:
@@ -267,3 +274,18 @@ def test_generate_reads_a_source_and_searches_beams(served: Any, loaded: Any) ->
 def test_generate_names_what_it_cannot_do(served: Any, body: dict[str, Any], field: str) -> None:
     answer = served.client.post("/generate", json={"model": "gpt2", "prompt": "a"} | body)
     assert answer.status_code in (400, 422) and answer.json()["error"]["param"] == field
+
+
+def test_paraphrases(server: Callable[..., Any], directory: Callable[[str], Path], tmp_path: Path) -> None:
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text("the cat finds a box\ta box is found by the cat\nmy sister paints\tshe paints, my sister\n" * 4, encoding="utf-8")
+    plume.sentences.train(
+        directory("bert"), method="simbert", text=pairs, batch=4, length=16, out=tmp_path / "simbert", budget="3steps", quiet=True
+    )
+    expected = plume.sentences.paraphrase(plume.load(tmp_path / "simbert"), "the cat paints", count=3, max_tokens=8, seed=2)  # type: ignore[arg-type]
+    with server(tmp_path / "simbert", directory("gpt2")) as running:
+        asked = {"paraphrase": "the cat paints", "samples": 3, "max_tokens": 8, "seed": 2}  # only one of the two can
+        found = running.client.post("/generate", json=asked).json()
+        assert [one["text"] for one in found["results"][0]] == [text for text, _ in expected] and found["model"] == "simbert"
+        assert [one["similarity"] for one in found["results"][0]] == pytest.approx([cosine for _, cosine in expected], abs=1e-5)
+        assert running.client.post("/generate", json=asked | {"stream": True}).json()["error"]["param"] == "stream"

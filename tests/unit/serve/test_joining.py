@@ -164,8 +164,8 @@ def test_hanging_up_stops_the_writing(server: Callable[..., Any], directory: Cal
         for _ in range(3):
             with running.client.stream("POST", "/v1/completions", json=long) as answer:
                 assert next(answer.iter_lines()).startswith("data: ")
+        client = openai.OpenAI(base_url=f"{running.url}/v1", api_key="none", max_retries=0, timeout=0.3)
         with pytest.raises(openai.APITimeoutError):  # not streamed
-            client = openai.OpenAI(base_url=f"{running.url}/v1", api_key="none", max_retries=0, timeout=0.3)
             client.completions.create(model="transformer-xl", prompt="a", max_tokens=1_000_000)
         assert running.client.post("/v1/completions", json=long | {"stream": False, "max_tokens": 3}).status_code == 200
 

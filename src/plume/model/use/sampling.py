@@ -11,6 +11,8 @@ from torch import Tensor
 
 from plume.core.errors import PlumeError
 
+_COLDEST = 1e-4  # below, scores would leave a float32
+
 
 @dataclass(frozen=True, kw_only=True)
 class Sampling:
@@ -77,12 +79,13 @@ class Sampling:
 
     def narrow(self, scores: Tensor) -> Tensor:
         """[..., V] scores with the tokens outside top-k and the top-p nucleus (arXiv:1904.09751) at -inf."""
-        scores = scores / self.temperature
+        scores = scores / max(self.temperature, _COLDEST)
         if 0 < self.top_k < scores.shape[-1]:
             scores = scores.masked_fill(scores < scores.topk(self.top_k).values[..., -1:], float("-inf"))
         if self.top_p < 1:
             ordered, index = scores.sort(descending=True)
             share = ordered.softmax(-1)
-            outside = share.cumsum(-1) - share >= self.top_p  # by the mass before each token: the first always stays
+            outside = share.cumsum(-1) - share >= self.top_p  # by the mass before each token
+            outside[..., 0] = False  # the first always stays, also where top_p is too small for a float32
             scores = scores.masked_fill(torch.empty_like(outside).scatter(-1, index, outside), float("-inf"))
         return scores

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from plume.serve.client import calls
@@ -10,6 +10,7 @@ from plume.serve.client.calls import Floats
 from plume.serve.client.transport import AsyncConnection
 
 Texts = str | Sequence[str]
+Conversation = str | Sequence[Mapping[str, Any]]  # what the user says, or messages with role and content
 
 
 class AsyncClient(AsyncConnection):
@@ -47,13 +48,28 @@ class AsyncClient(AsyncConnection):
         """Hits for a text or a vector."""
         return await self._ask(calls.search(query, index, options))
 
-    async def generate(self, prompt: str, *, model: str, **options: Any) -> str:
+    async def generate(self, prompt: Texts = "", *, model: str, **options: Any) -> Any:
         """What the model writes after the prompt."""
-        return await self._ask(calls.completion(prompt, model, stream=False, options=options))
+        return await self._ask(calls.generate(prompt, model, options))
 
-    async def stream(self, prompt: str, *, model: str, **options: Any) -> AsyncIterator[str]:
+    def stream(self, prompt: str = "", *, model: str, **options: Any) -> AsyncIterator[str]:
         """The same in pieces, as they are written."""
-        async for line in self._lines(calls.completion(prompt, model, stream=True, options=options)):
+        return self._pieces(calls.generate(prompt, model, options))
+
+    async def paraphrase(self, text: str, *, model: str, count: int = 5, **options: Any) -> list[tuple[str, float]]:
+        """Other words for a text, each with its cosine to it."""
+        return await self._ask(calls.paraphrase(text, model, count, options))
+
+    async def chat(self, messages: Conversation, *, model: str, **options: Any) -> str:
+        """What the assistant says next."""
+        return await self._ask(calls.chat(messages, model, options))
+
+    def stream_chat(self, messages: Conversation, *, model: str, **options: Any) -> AsyncIterator[str]:
+        """The same in pieces, as they are written."""
+        return self._pieces(calls.chat(messages, model, options))
+
+    async def _pieces(self, call: calls.Call[Any]) -> AsyncIterator[str]:
+        async for line in self._lines(calls.streaming(call)):
             if (piece := calls.streamed(line)) is not None:
                 yield piece
 

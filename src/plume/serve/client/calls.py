@@ -124,10 +124,39 @@ def search(query: str | Sequence[float], index: str, options: Mapping[str, Any])
     return Call(path=f"/search/{_name(index)}", body=_said({**asked, **options}), read=_all("hits"))
 
 
-def completion(prompt: str, model: str, *, stream: bool, options: Mapping[str, Any]) -> Call[str]:
-    """What the model writes after the prompt."""
-    body = {"model": model, "prompt": prompt, "stream": stream, **options}
-    return Call(path="/v1/completions", body=_said(body), read=lambda answers: str(answers[0]["choices"][0]["text"]))
+def generate(prompt: str | Sequence[str], model: str, options: Mapping[str, Any]) -> Call[Any]:
+    """A text for one prompt, a list for several; with `samples`, a list of so many for each."""
+    body = {"model": model, "prompt": prompt if isinstance(prompt, str) else list(prompt), **options}
+
+    def texts(answers: list[Any]) -> Any:
+        found = [[str(one["text"]) for one in own] for own in answers[0]["results"]]
+        each: list[Any] = found if "samples" in options else [own[0] for own in found]
+        return each[0] if isinstance(prompt, str) else each
+
+    return Call(path="/generate", body=_said(body), read=texts)
+
+
+def paraphrase(text: str, model: str, count: int, options: Mapping[str, Any]) -> Call[list[tuple[str, float]]]:
+    """Other words for it, the nearest first."""
+    body = {"model": model, "paraphrase": text, "samples": count, **options}
+    return Call(
+        path="/generate", body=_said(body), read=lambda answers: [(one["text"], one["similarity"]) for one in answers[0]["results"][0]]
+    )
+
+
+def chat(messages: str | Sequence[Mapping[str, Any]], model: str, options: Mapping[str, Any]) -> Call[str]:
+    """What the assistant says next."""
+    said = [{"role": "user", "content": messages}] if isinstance(messages, str) else list(messages)
+    body = {"model": model, "messages": said, **options}
+    return Call(path="/v1/chat/completions", body=_said(body), read=lambda answers: str(answers[0]["choices"][0]["message"]["content"]))
+
+
+def streaming(call: Call[Any]) -> Call[Any]:
+    """The same in pieces, which are of one text."""
+    body = dict(call.body or {})
+    if not isinstance(body.get("prompt", ""), str) or any(body.get(name, 1) != 1 for name in ("samples", "n")):
+        raise PlumeError("A stream is one text: give one prompt, and leave out samples and n.")
+    return replace(call, body={**body, "stream": True})
 
 
 def models() -> Call[list[dict[str, Any]]]:
@@ -143,8 +172,8 @@ def health() -> Call[dict[str, Any]]:
 def streamed(line: str) -> str | None:
     """The text in a line of server-sent events; None for other lines.
 
-    >>> streamed('data: {"choices": [{"text": " cat"}]}'), streamed("data: [DONE]"), streamed("")
-    (' cat', None, None)
+    >>> streamed('data: {"text": " cat"}'), streamed('data: {"choices": [{"delta": {"content": "Hi"}}]}'), streamed("data: [DONE]")
+    (' cat', 'Hi', None)
     """
     data = line.removeprefix("data:").strip() if line.startswith("data:") else ""
     if not data or data == "[DONE]":
@@ -152,7 +181,8 @@ def streamed(line: str) -> str | None:
     told = json.loads(data)
     if "error" in told:
         raise PlumeError(str(told["error"].get("message", told["error"])))
-    return str(told["choices"][0]["text"]) if told.get("choices") else None
+    choices = told.get("choices")
+    return (choices[0]["delta"].get("content") if choices else told.get("text")) or None
 
 
 def _all(field: str) -> Callable[[list[Any]], Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from plume.serve.client import calls
@@ -10,6 +10,7 @@ from plume.serve.client.calls import Floats
 from plume.serve.client.transport import BlockingConnection
 
 Texts = str | Sequence[str]
+Conversation = str | Sequence[Mapping[str, Any]]  # what the user says, or messages with role and content
 
 
 class Client(BlockingConnection):
@@ -51,14 +52,31 @@ class Client(BlockingConnection):
         """Hits for a text or a vector; `options`: top, where, mode, rerank, exact."""
         return self._ask(calls.search(query, index, options))
 
-    def generate(self, prompt: str, *, model: str, **options: Any) -> str:
-        """What the model writes after the prompt; `options` are those of OpenAI's completions: max_tokens, temperature, stop …"""
-        return self._ask(calls.completion(prompt, model, stream=False, options=options))
+    def generate(self, prompt: Texts = "", *, model: str, **options: Any) -> Any:
+        """What the model writes after the prompt: a text, or a list for a list of prompts; with `samples`, so many for each.
 
-    def stream(self, prompt: str, *, model: str, **options: Any) -> Iterator[str]:
+        `options` are those of `LanguageModel.generate`, and stop, samples: source, max_tokens, temperature, top_k, top_p, beams, seed …
+        """
+        return self._ask(calls.generate(prompt, model, options))
+
+    def stream(self, prompt: str = "", *, model: str, **options: Any) -> Iterator[str]:
         """The same in pieces, as they are written."""
-        call = calls.completion(prompt, model, stream=True, options=options)
-        return (piece for line in self._lines(call) if (piece := calls.streamed(line)) is not None)
+        return self._pieces(calls.generate(prompt, model, options))
+
+    def paraphrase(self, text: str, *, model: str, count: int = 5, **options: Any) -> list[tuple[str, float]]:
+        """Other words for a text, each with its cosine to it, by a model that was trained to write them (SimBERT)."""
+        return self._ask(calls.paraphrase(text, model, count, options))
+
+    def chat(self, messages: Conversation, *, model: str, **options: Any) -> str:
+        """What the assistant says next, by a model that was tuned on dialogue; `options` are OpenAI's: max_tokens, temperature, seed, stop …"""
+        return self._ask(calls.chat(messages, model, options))
+
+    def stream_chat(self, messages: Conversation, *, model: str, **options: Any) -> Iterator[str]:
+        """The same in pieces, as they are written."""
+        return self._pieces(calls.chat(messages, model, options))
+
+    def _pieces(self, call: calls.Call[Any]) -> Iterator[str]:
+        return (piece for line in self._lines(calls.streaming(call)) if (piece := calls.streamed(line)) is not None)
 
     def models(self) -> list[dict[str, Any]]:
         """All that is served, and what each can do."""

@@ -53,7 +53,7 @@ class GenerateRequest(SaidFields):
     top_k: StrictInt = Field(0, ge=0, lt=2**31, description="Draw from the k likeliest tokens; 0: from all.")
     top_p: Number = Field(1.0, gt=0, le=1)
     beams: StrictInt = Field(1, ge=1, le=16, description="Beam search with so many; nothing is drawn then.")
-    repetition_penalty: Number = Field(1.0, gt=0, le=100, description="For tokens that occur already; 1: none.")
+    repetition_penalty: Number = Field(1.0, ge=0.01, le=100, description="For tokens that occur already; 1: none.")
     samples: StrictInt | None = Field(None, ge=1, le=128, description="Texts for each prompt: 1, or 5 paraphrases.")
     seed: Seed | None = Field(None, description="Text i of all is drawn with seed + i; none: another each time.")
     stop: StopString | list[StopString] = Field([], max_length=256, description="The text ends before the first of these, at most 16.")
