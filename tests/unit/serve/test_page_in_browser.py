@@ -173,7 +173,7 @@ def test_labels_of_ones_own_and_how_likely(page: Open, served: Any) -> None:
     tab = page("try", model="bert", way="zero", text=TEXT, labels="letter, garden， box")
     run(tab)
     assert sorted(tab.locator(".bars .name").all_inner_texts()) == ["box", "garden", "letter"]
-    tab.get_by_label("How likely").check()
+    tab.get_by_label("Perplexity").check()
     tab.fill("textarea[name=text]", f"{OTHER}\n\napples two carries sister My.")
     run(tab)
     assert tab.locator("tbody tr").count() == 2
@@ -197,7 +197,7 @@ def test_a_conversation_has_turns(page: Open) -> None:
     tab.reload()
     tab.wait_for_selector(".turns li")
     assert tab.locator(".turns li").count() == 4
-    tab.get_by_role("button", name="Begin anew").click()
+    tab.get_by_role("button", name="Start over").click()
     assert tab.locator(".turns li").count() == 0
 
 

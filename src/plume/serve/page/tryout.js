@@ -21,9 +21,9 @@ export function draw(section, app) {
   section.append(make("div", { class: "card ask" },
     chooser(t("model"), able, model, id => { app.keep({ model: id, way: "", turns: "" }); app.again(); }),
     own.length > 1 ? choice(t("way"), own.map(one => [one.id, one.title]), way.id, id => { app.keep({ way: id, turns: "" }); app.again(); }) : null,
-    form(way, app.fields, app.keep), examples(examplesOf(way.kind, way.reads), fill),
+    form(way, app.fields, app.keep, talks), examples(examplesOf(way.kind, way.reads), fill),
     make("div", { class: "row" }, button, talks ? make("button", { type: "button", class: "plain", onclick: () => { app.keep({ turns: "" }); app.again(); } }, t("anew")) : null,
-      way.task ? make("button", { type: "button", class: "plain", onclick: () => look(app, model, way) }, t("why")) : null)),
+      way.task && !["turns", "choices"].includes(way.reads) ? make("button", { type: "button", class: "plain", onclick: () => look(app, model, way) }, t("why")) : null)),
   make("div", { class: "card result", "aria-label": t("result"), role: "region" }, make("h2", {}, way.title), status, place));
   if (talks && app.fields.turns) drawTurns(place, app.fields);
   else place.append(make("p", { class: "empty" }, t("nothing_yet")));

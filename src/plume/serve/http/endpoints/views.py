@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from fastapi import APIRouter
 from pydantic import BaseModel, Field, StrictStr
@@ -14,6 +14,7 @@ from plume.serve.http.asked import check_texts, engine_of, note_of, read_body
 from plume.serve.operations.view import OPERATION, ViewAsked
 
 ROUTER = APIRouter(tags=["views"])
+_PAGE: dict[int | str, dict[str, Any]] = {200: {"content": {"text/html": {"schema": {"type": "string"}}}}}  # errors are JSON
 
 
 class ViewRequest(BaseModel):
@@ -28,7 +29,7 @@ class ViewRequest(BaseModel):
     page_language: Literal["en", "zh"] = Field("en", description="That of the page.")
 
 
-@ROUTER.post("/view/{model}", response_class=HTMLResponse, openapi_extra=described(ViewRequest))
+@ROUTER.post("/view/{model}", openapi_extra=described(ViewRequest), responses=_PAGE)
 async def view(model: str, request: Request) -> Response:
     """One self-contained page, as `plume view` writes it."""
     asked = await read_body(request, ViewRequest)
