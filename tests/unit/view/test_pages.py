@@ -123,7 +123,7 @@ def test_model_view_enlarges_a_head(opened: Opened, language_model: Models) -> N
     tab.get_by_role("button", name="Next head").click()
     assert "head 2" in tab.locator("dialog h3").inner_text()
     tab.keyboard.press("Escape")
-    assert tab.locator("dialog").count() == 0
+    tab.locator("dialog").wait_for(state="detached")
     tab.select_option("#model select >> nth=0", label="decoder → encoder")
     seen(tab, "#model canvas", 1)
 

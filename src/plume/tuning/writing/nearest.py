@@ -22,7 +22,7 @@ def frequent_answer(answers: Sequence[str]) -> str:
 def nearest_answers(known: Sequence[str], answers: Sequence[str], asked: Sequence[str]) -> list[str]:
     """For each question the answer to the known one that is nearest by TF-IDF of one to three characters, in words.
 
-    >>> nearest_answers(["who are you?", "where is it?"], ["a bird", "there"], ["where are they?", "and who is he?"])
+    >>> nearest_answers(["who are you?", "where is it?"], ["a bird", "there"], ["where are they?", "who are they?"])
     ['there', 'a bird']
     """
     from sklearn.feature_extraction.text import TfidfVectorizer
