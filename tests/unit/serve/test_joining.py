@@ -13,6 +13,7 @@ from typing import Any
 import openai
 import pytest
 
+import plume
 from plume.core.errors import PlumeError
 from plume.model.use.completing import Completer
 from plume.serve.engine.engine import ServingEngine
@@ -158,16 +159,18 @@ def test_one_that_breaks_a_batch_spoils_only_what_was_told(directory: Any) -> No
 
 
 def test_hanging_up_stops_the_writing(server: Callable[..., Any], directory: Callable[[str], Path]) -> None:
-    """transformer-xl writes without an end; the next request has room only when the others are gone."""
-    long = {"model": "transformer-xl", "prompt": "a", "max_tokens": 1_000_000, "stream": True}
+    """What is written has no end; the next request has room only when the others are gone."""
+    tokenizer = plume.load(directory("transformer-xl")).tokenizer
+    never = {str(tokenizer.id(tokenizer.format.separator)): -100}
+    long = {"model": "transformer-xl", "prompt": "a", "max_tokens": 1_000_000, "logit_bias": never}
     with server(directory("transformer-xl"), new_tokens=1_000_000, batch_tokens=1) as running:
         for _ in range(3):
-            with running.client.stream("POST", "/v1/completions", json=long) as answer:
+            with running.client.stream("POST", "/v1/completions", json=long | {"stream": True}) as answer:
                 assert next(answer.iter_lines()).startswith("data: ")
         client = openai.OpenAI(base_url=f"{running.url}/v1", api_key="none", max_retries=0, timeout=0.3)
         with pytest.raises(openai.APITimeoutError):  # not streamed
-            client.completions.create(model="transformer-xl", prompt="a", max_tokens=1_000_000)
-        assert running.client.post("/v1/completions", json=long | {"stream": False, "max_tokens": 3}).status_code == 200
+            client.completions.create(**long)
+        assert running.client.post("/v1/completions", json=long | {"max_tokens": 3}).status_code == 200
 
 
 @pytest.mark.parametrize("error", [PlumeError("No more today."), RuntimeError("secret")])
