@@ -37,6 +37,9 @@ bench: .venv/.real              ## side-by-side benchmarks; run alone on the mac
 	$(if $(TEXT),$(BIN)/python bench/static.py --corpus $(TEXT))
 	$(if $(WEIGHTS),$(BIN)/python bench/tune.py --data $(DATA) --weights $(WEIGHTS))
 	$(if $(WEIGHTS),$(BIN)/python bench/predict.py --data $(DATA) --weights $(WEIGHTS))
+	$(BIN)/python bench/generate.py
+	$(if $(WEIGHTS),$(BIN)/python bench/runtimes.py --data $(DATA) --weights $(WEIGHTS))
+	$(if $(WEIGHTS),$(BIN)/python bench/serve.py --weights $(WEIGHTS))
 
 recipes-table: .venv/.development ## train every family for the same time; writes docs/recipes.md. TEXT= PAIRS= LABELLED= EMOJI= name corpora
 	$(BIN)/python bench/recipes_table.py $(if $(TEXT),--text $(TEXT)) $(if $(PAIRS),--pairs $(PAIRS)) \
