@@ -43,7 +43,7 @@ COMMANDS = (
 
 app = typer.Typer(
     name="plume",
-    help="Pre-train, fine-tune and compare families of language models on your own text, at an equal budget.",
+    help="Pre-train, fine-tune, compare and serve families of language models on your own text, at an equal budget.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -62,7 +62,7 @@ def _options(
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version and exit."),
     parts: Parts = None,
 ) -> None:
-    """Pre-train, fine-tune and compare families of language models on your own text, at an equal budget."""
+    """Pre-train, fine-tune, compare and serve families of language models on your own text, at an equal budget."""
 
 
 for _name in COMMANDS:
