@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -60,7 +61,7 @@ class Served:
 
     def ready(self) -> None:
         while self.ask("GET", "/ready", None)[0] != 200:
-            pass
+            time.sleep(0.02)  # leaves the core to the server
 
 
 @contextmanager
@@ -102,7 +103,7 @@ def test_a_killed_worker_is_replaced(launch: Any, folder: Path) -> None:
         os.kill(before[0], signal.SIGKILL)
         assert [served.ask()[0] for _ in range(20)] == [200] * 20  # the other goes on
         while len(now := children(served.process.pid)) < 2 or before[0] in now:
-            pass
+            time.sleep(0.02)  # leaves the core to the server
         served.process.send_signal(signal.SIGTERM)
         assert served.process.wait() == 0
         assert not children(served.process.pid)

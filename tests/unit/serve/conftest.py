@@ -6,6 +6,7 @@ import asyncio
 import json
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -68,7 +69,7 @@ def _until_ready(client: httpx.Client, thread: threading.Thread) -> None:
             if client.get("/ready").status_code == 200:
                 return
         except httpx.TransportError:
-            pass
+            time.sleep(0.02)
     raise AssertionError("the server did not start")
 
 

@@ -6,6 +6,7 @@ import http.client
 import json
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -164,7 +165,7 @@ def test_a_full_queue_is_429(server: Callable[..., Any], directory: Callable[[st
         held.running.acquire()
         waiting = pool.submit(ask, running, [5] * 16)  # with its frame it takes 18
         while not _waiting(running):
-            pass
+            time.sleep(0.02)  # leaves the core to the server
         refused = ask(running, "the cat")
         assert refused.status_code == 429 and int(refused.headers["retry-after"]) >= 1
         assert error(refused)["type"] == "rate_limit_error"
@@ -190,11 +191,11 @@ def test_a_client_that_hangs_up_frees_its_place(server: Callable[..., Any], dire
             connection.request("POST", "/v1/embeddings", json.dumps({"model": "bert", "input": f"number {number}"}))
             leaving.append(connection)
         while _waiting(running) < 20:
-            pass
+            time.sleep(0.02)  # leaves the core to the server
         for connection in leaving:
             connection.close()
         while _waiting(running):
-            pass
+            time.sleep(0.02)  # leaves the core to the server
         held.go.set()
         assert first.result().status_code == 200
         assert ask(running).status_code == 200
