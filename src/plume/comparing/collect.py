@@ -12,7 +12,7 @@ from typing import Any
 from plume._version import __version__
 from plume.comparing.cells import Cell, CellKind
 from plume.comparing.entrants.entrant import Entrant
-from plume.comparing.gains import public_gains
+from plume.comparing.gains import public_gains, small_gains
 from plume.comparing.measuring.records import model_record, pretrain_record, score_record
 from plume.comparing.naming import called
 from plume.comparing.planning.commands import cell_command, study_command
@@ -95,7 +95,8 @@ def collect(
         ),
         costs=_costs(states, clock),
     )
-    return with_usage(replace(results, gains=public_gains(results.models, results.standings, results.comparisons)))
+    held = (results.models, results.standings, results.comparisons)
+    return with_usage(replace(results, gains=(*public_gains(*held), *small_gains(*held))))
 
 
 def _title(study: Study) -> str:

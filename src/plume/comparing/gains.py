@@ -1,4 +1,4 @@
-"""What going on with a public checkpoint brought: what the corpus added to it, and what it adds to the corpus alone (arXiv:2004.10964 §3)."""
+"""What each step brought: the corpus to a public checkpoint and the checkpoint to the corpus (arXiv:2004.10964 §3); making small; a teacher."""
 
 from __future__ import annotations
 
@@ -18,6 +18,15 @@ def public_gains(models: Sequence[ModelRecord], standings: Sequence[Standing], c
     if public is not None and alone is not None:
         pairs.append((GainOf.CHECKPOINT, public, alone))
     made = [_gain(of, ranked[model], ranked[against], comparisons) for of, model, against in pairs]
+    return tuple(one for one in made if one.tasks)
+
+
+def small_gains(models: Sequence[ModelRecord], standings: Sequence[Standing], comparisons: Sequence[Comparison]) -> tuple[Gain, ...]:
+    """What each model that was made small lost against the one that it was made of; then what each student gained by its teacher."""
+    ranked = {one.model: one for one in standings}
+    pairs = [(GainOf.SMALL, one.name, one.made_from) for one in models if one.control is None and one.made_from]
+    pairs += [(GainOf.TEACHER, one.name, one.direct) for one in models if one.direct]
+    made = [_gain(of, ranked[model], ranked[against], comparisons) for of, model, against in pairs if model in ranked and against in ranked]
     return tuple(one for one in made if one.tasks)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from plume.core.files import write_json
+from plume.core.timing import PredictionSpeed as PredictionSpeed
 
 RESULTS = "results.json"
 MARGIN = 1.0  # points of quality that a cheaper model may lose
@@ -19,6 +20,7 @@ class Control(enum.StrEnum):
     SCRATCH = "no pre-training"
     STATIC = "static vectors"
     TFIDF = "TF-IDF + linear"
+    DIRECT = "trained directly"  # a student without its teacher
 
 
 class Origin(enum.StrEnum):
@@ -29,6 +31,7 @@ class Origin(enum.StrEnum):
     HUGGING_FACE = "Hugging Face directory"
     CONTINUED = "pre-training continued"
     DERIVED = "derived"
+    COMPRESSED = "made small"
 
 
 class ModelGroup(enum.StrEnum):
@@ -38,6 +41,7 @@ class ModelGroup(enum.StrEnum):
     PUBLIC = "existing model, as it is"
     CONTINUED = "existing model, continued"
     DERIVED = "derived"
+    SMALL = "made small"
     CONTROL = "baseline"
 
 
@@ -47,6 +51,7 @@ _GROUPS = {
     Origin.HUGGING_FACE: ModelGroup.PUBLIC,
     Origin.CONTINUED: ModelGroup.CONTINUED,
     Origin.DERIVED: ModelGroup.DERIVED,
+    Origin.COMPRESSED: ModelGroup.SMALL,
 }
 
 
@@ -138,20 +143,13 @@ class ModelRecord:
     source: str = ""  # the directory, or the models, that it was made of
     continues: str = ""  # the model whose pre-training it goes on with
     mode: str = ""  # how it is put to tasks, where that is not the usual way: features
+    made_from: str = ""  # the model whose tuned models were made small
+    direct: str = ""  # the same student without the teacher, which is beside it
 
     @property
     def group(self) -> ModelGroup:
-        """The one that it is shown in."""
-        return ModelGroup.CONTROL if self.control is not None else _GROUPS[self.origin]
-
-
-@dataclass(frozen=True, kw_only=True)
-class PredictionSpeed:
-    """Prediction on the machine of the study, with as many threads as the runs had."""
-
-    per_second: float  # examples, a file at a time
-    p50: float  # milliseconds for one example alone
-    p99: float
+        """The one that it is shown in. A student that was trained directly stands beside those that had a teacher."""
+        return ModelGroup.CONTROL if self.control not in (None, Control.DIRECT) else _GROUPS[self.origin]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -306,6 +304,8 @@ class GainOf(enum.StrEnum):
     """What made the difference."""
 
     CORPUS = "corpus"  # an existing model, continued, against the same as it is
+    SMALL = "made small"  # a model that was made small, against the one that it was made of
+    TEACHER = "teacher"  # a distilled student, against the same student trained directly
     CHECKPOINT = "checkpoint"  # the best existing model, as it is or continued, against the best that started from nothing
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from plume.comparing import naming
+from plume.comparing.compress_entries import absolute_entry, read_entry
 from plume.comparing.guess import guess_kind
 from plume.comparing.results import MARGIN
 from plume.core import catalog
@@ -64,6 +65,7 @@ class Study(Part):
     models: tuple[str, ...] = ()  # directories, which enter as they are: NAME=PATH or PATH
     continued: tuple[str, ...] = ()  # names of directories that also enter with their pre-training continued
     continue_on: ContinueOn = ContinueOn.CORPUS
+    compress: tuple[str, ...] = ()  # what is made small of the entrants, as `comparing/compress_entries.py` reads it
     budget: Budget
     seeds: int = 3
     size: str = "tiny"  # of recipes that are named without one
@@ -85,7 +87,12 @@ class Study(Part):
             raise PlumeError("A study needs something to be measured by: --task ner=train.conll,dev.conll")
         if not self.recipes and not self.models:
             raise PlumeError("A study needs families to compare: --recipes bert,electra,gpt2 (see 'plume recipes').")
-        for what, names in (("task", [task.name for task in self.tasks]), ("recipe", list(self.recipes)), ("model", self._called())):
+        for what, names in (
+            ("task", [task.name for task in self.tasks]),
+            ("recipe", list(self.recipes)),
+            ("model", self._called()),
+            ("way to make models small", list(self.compress)),
+        ):
             if twice := next((name for name in names if names.count(name) > 1), None):
                 raise PlumeError(f"The {what} '{twice}' is there twice: name each once.")
         for name in self.continued:
@@ -116,7 +123,8 @@ class Study(Part):
 
     def fingerprint(self) -> dict[str, str]:
         """What the files hold: a study goes on only with what it began with."""
-        named = [path for one in (*self.recipes, *self.models) if (path := naming.path_in(one)) is not None]
+        paths = [*map(naming.path_in, (*self.recipes, *self.models)), *(read_entry(one).path for one in self.compress)]
+        named = [path for path in paths if path is not None]
         models = [path for path in named if not naming.is_recipe_file(path.name)]
         files = [*self.corpus, *(str(path) for path in named if path not in models)]
         files += [path for task in self.tasks for path in (task.train, task.scored, task.dev) if path]
@@ -240,6 +248,8 @@ def _typed(values: Mapping[str, Any]) -> dict[str, Any]:
         made["models"] = tuple(naming.absolute(one, directory=True) for one in made["models"])
     if "continued" in made:
         made["continued"] = tuple(dict.fromkeys(made["continued"]))
+    if "compress" in made:
+        made["compress"] = tuple(map(absolute_entry, made["compress"]))
     if "overrides" in made:
         made["overrides"] = tuple(made["overrides"])
     if "tune" in made:  # one way to write a number, so that equal studies are equal

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from plume.comparing import naming
+from plume.comparing.compress_entries import absolute_entry, relative_entry
 from plume.comparing.results import MARGIN
 from plume.comparing.study import TUNE_OPTIONS, Study, StudyTask, make_study, make_task
 from plume.core.errors import PlumeError, suggest
 
 _WORDS = {"title": str, "corpus_note": str, "budget": str, "size": str, "tokenizer": str, "static": str, "continue_on": str}
 _NUMBERS = {"seeds": int, "threads": int, "probes": bool, "tfidf": bool, "margin": (int, float)}
-_LISTS = ("corpus", "recipes", "models", "continue", "set")
+_LISTS = ("corpus", "recipes", "models", "continue", "compress", "set")
 _TASK = {"kind": str, "train": str, "dev": str, "test": str, "text": list, "label": str, "note": str}
 
 
@@ -39,6 +40,7 @@ def read_study_file(path: Path, **given: Any) -> Study:
     made["recipes"] = [naming.absolute(one, beside=path.parent) for one in _strings(data, "recipes", path)]
     made["models"] = [naming.absolute(one, beside=path.parent, directory=True) for one in _strings(data, "models", path)]
     made["continued"] = _strings(data, "continue", path)
+    made["compress"] = [absolute_entry(one, beside=path.parent) for one in _strings(data, "compress", path)]
     made["overrides"] = _strings(data, "set", path)
     made["tune"] = [f"{name}={value}" for name, value in data.get("tune", {}).items()]
     made["tasks"] = [_task(name, table, path, beside) for name, table in data.get("tasks", {}).items()]
@@ -106,6 +108,8 @@ def write_study_file(study: Study, *, beside: Path) -> str:
         lines.append(f"models = {_list(naming.relative(one, beside=beside) for one in study.models)}")
     if study.continued:
         lines += [f"continue = {_list(study.continued)}", f"continue_on = {_text(study.continue_on.value)}"]
+    if study.compress:
+        lines.append(f"compress = {_list(relative_entry(one, beside=beside) for one in study.compress)}")
     if study.overrides:
         lines.append(f"set = {_list(study.overrides)}")
     if study.tune:

@@ -261,6 +261,24 @@ def test_none_is_taken_below_a_control_that_costs_no_more() -> None:
     assert choose([*offers, replace(control, per_second=95, control=False)], draws, 0.01).model == "fast"
 
 
+def test_a_student_without_its_teacher_is_never_taken_but_bars_one_that_is_no_better() -> None:
+    def small(direct: float) -> Study:
+        study = Study("ner").add("large", 0.83).add("distil@large", 0.80, speed=500)
+        return study.add("direct@large", direct, speed=500, control=Control.DIRECT)
+
+    for level, expected in ((0.70, "distil@large"), (0.90, "large")):
+        found = small(level).recommend(margin=9.0)
+        assert found is not None and found.model == expected and "direct@large" not in (found.best, *found.chances, *found.alike)
+
+
+def test_what_is_made_small_takes_the_time_of_what_it_is_made_of() -> None:
+    study = Study("ner").add("large", 0.8).add("distil@large", 0.8).add("direct@large", 0.8, control=Control.DIRECT)
+    study.pretraining = [run for run in study.pretraining if run.model == "large"]
+    study.models[1:] = [replace(one, made_from="large") for one in study.models[1:]]
+    found = study.standings()
+    assert (found["large"].seconds, found["distil@large"].seconds, found["direct@large"].seconds) == (71.0, 81.0, 10.0)
+
+
 def test_with_one_seed_a_spread_is_assumed() -> None:
     """Of rows alone the second would be better by a point in one of a thousand studies."""
     table = {

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from plume.comparing.cells import Cell, CellKind
-from plume.comparing.entrants.entrant import Entrant
-from plume.comparing.entrants.pretrained import can_go_on
+from plume.comparing.entrants.entrant import Entrant, can_go_on
 from plume.comparing.results import Origin
 from plume.comparing.study import Study
 

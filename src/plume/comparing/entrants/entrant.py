@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -9,12 +10,30 @@ from typing import Any, ClassVar
 from plume.comparing.cells import Cell, CellKind
 from plume.comparing.naming import folder_name
 from plume.comparing.results import Control, Origin
-from plume.comparing.study import Study
+from plume.comparing.shown import shown
+from plume.comparing.study import Study, tune_options
+from plume.core.errors import PlumeError
 from plume.model.recipe import Recipe
 from plume.static.recipe import StaticRecipe
+from plume.train.checkpoint import checkpoints
+from plume.train.settings import RUN
 from plume.tuning.linear.recipe import TermRecipe
+from plume.tuning.options import start_from_options
 from plume.tuning.task import Task
+from plume.tuning.tune import resume as resume_tuning
 from plume.tuning.writing.written import WrittenTask
+
+
+class Unfit(PlumeError):
+    """What an entrant would do to a task cannot be done, however often it is tried."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TuningRun:
+    """How a tuning ended."""
+
+    stopped_by: str | None  # a signal's name
+    steps: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +87,31 @@ class Entrant:
         """The name of the entrant whose pre-training it goes on with, if it does."""
         return ""
 
+    @property
+    def made_from(self) -> str:
+        """The name of the entrant whose tuned models it is made of, if it is: one that was made small."""
+        return ""
+
+    @property
+    def direct(self) -> str:
+        """The name of the entrant that is the same student, trained directly, if it is a student."""
+        return ""
+
+    @property
+    def taught_by(self) -> str:
+        """The name of the entrant that answers what it learns from, if one does."""
+        return ""
+
+    @property
+    def learns(self) -> bool:
+        """Do its steps take time, or is it only rewritten?"""
+        return True
+
+    @property
+    def generation(self) -> int:
+        """How many tuned models it is made of, one of the other."""
+        return 0
+
     def cell(self, kind: CellKind, seed: int, *, task: str = "", needs: tuple[str, ...] = ()) -> Cell:
         """A cell of its own."""
         return Cell(kind=kind, entrant=self.name, folder_name=self.folder, seed=seed, task=task, needs=needs, line=self)
@@ -97,6 +141,43 @@ class Entrant:
         """Why it cannot do a task, as far as its kind says it; what only a model can say is found out by trying."""
         return "word vectors cannot write a text" if self.static and isinstance(task, WrittenTask) else None
 
+    def tuned_after(self, seed: int, task: str) -> tuple[str, ...]:
+        """Keys of the cells that its tuning on the task needs."""
+        return tuple(cell.key for cell in self.cells(seed)[-1:])
+
+    def put_to_task(self, study: Study, folder: Path, cell: Cell) -> TuningRun:
+        """Its tuning on the task of the cell: into `folder / cell.folder`, or on from where it was interrupted."""
+        out, task = folder / cell.folder, study.task(cell.task)
+        if can_go_on(out):
+            made = resume_tuning(out, quiet=True)
+        else:
+            shutil.rmtree(out, ignore_errors=True)
+            made = start_from_options(
+                self.directory(folder, cell.seed), task=task.kind, train=task.train, dev=task.dev, out=out, text=task.text,
+                label=task.label, seed=cell.seed, quiet=True, **tune_options(self.tune(study)), **self.tuning(),
+            )  # fmt: skip
+        return TuningRun(stopped_by=made.outcome.stopped_by, steps=made.outcome.position.spent.steps)
+
+    def tune_words(self, study: Study, folder: Path, cell: Cell) -> list[str]:
+        """The same as a user would type it, but for --out."""
+        task, directory = study.task(cell.task), self.directory(folder, cell.seed)
+        words = [
+            "plume",
+            "tune",
+            shown(directory) if self.has_weights else str(directory),
+            "--task",
+            task.kind,
+            "--train",
+            shown(task.train),
+        ]
+        words += ["--dev", shown(task.dev)] if task.dev else []
+        words += [word for column in task.text for word in ("--text", column)]
+        words += ["--label", task.label] if task.label else []
+        words += [f"--{assignment}" for assignment in self.tune(study)]
+        words += ["--mode", self.mode] if self.mode else []
+        words += ["--from-scratch"] if self.from_scratch else []
+        return [*words, "--seed", str(cell.seed)]
+
     def tune(self, study: Study) -> tuple[str, ...]:
         """What it takes of the study's settings of tuning."""
         return study.tune
@@ -104,3 +185,8 @@ class Entrant:
     def tuning(self) -> dict[str, Any]:
         """Options of `plume tune` that are its own."""
         return {"mode": self.mode} if self.mode else {}
+
+
+def can_go_on(out: Path) -> bool:
+    """Is there a run with a checkpoint?"""
+    return (out / RUN).exists() and bool(checkpoints(out))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from plume.comparing.entrants.compressed import compressed
 from plume.comparing.entrants.continued import continued
 from plume.comparing.entrants.directories import directory_entrant
 from plume.comparing.entrants.entrant import Entrant
@@ -29,20 +30,24 @@ _CASED_TASKS = ("ner", "pos", "segmentation")  # names are told by their capital
 
 
 def entrants(study: Study) -> list[Entrant]:
-    """In the user's order, the controls last. Word vectors among the recipes are a control themselves."""
+    """In the user's order, then what is made small of them, the controls last. Word vectors among the recipes are a control themselves."""
     going_on = [f"continue:{name}" for name in study.continued]
     made = [make_entrant(text, study) for text in (*study.recipes, *study.models, *going_on)]
     _check_overrides(study, made)
-    made.append(_from_scratch(study, made))
-    if not any(one.static for one in made):
-        made.append(make_entrant(study.static, study))
-        if not made[-1].static:
-            raise PlumeError(f"{study.static} is a network; the control beside the networks is word vectors: word2vec, glove or fasttext.")
-    if study.tfidf and TFIDF not in study.recipes:
-        made.append(TermsEntrant())
+    controls = _controls(study, made)
+    made += [*compressed(study, [*made, *controls]), *controls]
     if len({one.folder for one in made}) < len(made):
         raise PlumeError(f"Two of {', '.join(one.name for one in made)} would share a directory: rename one.")
     return made
+
+
+def _controls(study: Study, made: Sequence[Entrant]) -> list[Entrant]:
+    found: list[Entrant] = [_from_scratch(study, made)]
+    if not any(one.static for one in made):
+        found.append(make_entrant(study.static, study))
+        if not found[-1].static:
+            raise PlumeError(f"{study.static} is a network; the control beside the networks is word vectors: word2vec, glove or fasttext.")
+    return [*found, *([TermsEntrant()] if study.tfidf and TFIDF not in study.recipes else [])]
 
 
 def make_entrant(text: str, study: Study) -> Entrant:

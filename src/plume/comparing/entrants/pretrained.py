@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from plume.comparing.cells import Cell, CellKind
-from plume.comparing.entrants.entrant import Entrant
+from plume.comparing.entrants.entrant import Entrant, can_go_on
 from plume.comparing.entrants.few_steps import compile_loops, few_steps
 from plume.comparing.naming import is_recipe_file
 from plume.comparing.results import Control, Origin
@@ -17,8 +17,6 @@ from plume.comparing.study import Study
 from plume.model.recipe import Recipe
 from plume.static.recipe import StaticRecipe
 from plume.train import runs
-from plume.train.checkpoint import checkpoints
-from plume.train.settings import RUN
 
 SCRATCH = "scratch"
 _NO_TRAINING = "1steps"  # makes the directory, with shape and tokenizer, that is tuned from scratch
@@ -98,8 +96,3 @@ def pretrain_words(study: Study, *, recipe: str | None, budget: str | None, over
 def word_threads(study: Study) -> int:
     """Threads share the arrays of word vectors without locks: only one gives the same numbers twice, which a budget of time never does."""
     return study.threads if study.budget.unit == "seconds" else 1
-
-
-def can_go_on(out: Path) -> bool:
-    """Is there a run with a checkpoint?"""
-    return (out / RUN).exists() and bool(checkpoints(out))

@@ -54,6 +54,8 @@ def model_record(folder: Path, study: Study, entrant: Entrant, cells: Sequence[C
         source=entrant.source,
         continues=entrant.continues,
         mode=entrant.mode,
+        made_from=entrant.made_from,
+        direct=entrant.direct,
     )
 
 

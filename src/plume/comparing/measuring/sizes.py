@@ -6,7 +6,6 @@ import math
 import os
 import platform
 import resource
-import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
@@ -16,8 +15,9 @@ from safetensors import SafetensorError, safe_open
 
 from plume._version import __version__
 from plume.core.errors import PlumeError
-from plume.core.machine import cores
+from plume.core.machine import cores, processor
 from plume.model.checkpoint import WEIGHTS
+from plume.model.eight_bits import is_scale
 
 _RUN = "train"  # what a run needs to go on, and a model that predicts does not
 _PACKAGES = ("torch", "numpy", "tokenizers", "safetensors", "scikit-learn", "scipy", "numba", "seqeval", "sacrebleu")
@@ -37,7 +37,8 @@ def parameters(folder: Path) -> int:
         raise PlumeError(f"{path} is missing: the folder holds no trained model. Was the run stopped before its first save?")
     try:
         with safe_open(path, framework="numpy") as opened:
-            return sum(math.prod(opened.get_slice(name).get_shape()) for name in opened.keys())  # noqa: SIM118 - not a dict
+            names = set(opened.keys())
+            return sum(math.prod(opened.get_slice(name).get_shape()) for name in names if not is_scale(name, names))
     except (SafetensorError, OSError) as error:
         raise PlumeError(
             f"{path} cannot be read as safetensors ({error}): it is cut short or of another kind. Restore or retrain it."
@@ -64,7 +65,7 @@ def machine() -> dict[str, str]:
     """What speed was measured on, in words."""
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return {
-        "processor": _processor(),
+        "processor": processor(),
         "cores": str(cores()),
         "threads": str(torch.get_num_threads()),
         "memory": f"{memory / 2**30:.1f} GiB",
@@ -75,16 +76,3 @@ def machine() -> dict[str, str]:
 def versions() -> dict[str, str]:
     """Of plume, Python and what the numbers depend on."""
     return {"plume": __version__, "python": platform.python_version()} | {name: version(name) for name in _PACKAGES}
-
-
-def _processor() -> str:
-    """Its name, where the system tells."""
-    if sys.platform == "darwin":
-        asked = subprocess.run(["sysctl", "-n", "machdep.cpu.brand_string"], capture_output=True, text=True, check=False)
-        return asked.stdout.strip() or platform.machine()
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        lines = []
-    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(named, "") or platform.processor() or platform.machine()

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from plume.comparing.cells import Cell
-from plume.comparing.entrants.entrant import Entrant
 from plume.comparing.shown import shown
 from plume.comparing.study import Study
 
@@ -31,20 +30,8 @@ def cell_command(folder: Path, study: Study, cell: Cell) -> str:
     if cell.kind.makes:
         return _with_threads(study, entrant.command(study, folder, cell) + out)
     task = study.task(cell.task)
-    words = ["plume", "tune", _model(entrant, folder, cell), "--task", task.kind, "--train", shown(task.train)]
-    words += ["--dev", shown(task.dev)] if task.dev else []
-    words += [word for column in task.text for word in ("--text", column)]
-    words += ["--label", task.label] if task.label else []
-    words += [f"--{assignment}" for assignment in entrant.tune(study)]
-    words += ["--mode", entrant.mode] if entrant.mode else []
-    words += ["--from-scratch"] if entrant.from_scratch else []
-    tuned = _with_threads(study, [*words, "--seed", str(cell.seed), *out])
+    tuned = _with_threads(study, entrant.tune_words(study, folder, cell) + out)
     return f"{tuned} && {shlex.join(['plume', 'eval', made, '--data', shown(task.scored)])}"
-
-
-def _model(entrant: Entrant, folder: Path, cell: Cell) -> str:
-    directory = entrant.directory(folder, cell.seed)
-    return shown(directory) if entrant.has_weights else str(directory)
 
 
 def _with_threads(study: Study, words: Sequence[str]) -> str:

@@ -19,10 +19,11 @@ def grid(study: Study, entrants: Sequence[Entrant]) -> list[Cell]:
     for seed in range(study.seeds):
         turn = [entrants[(seed + place) % len(entrants)] for place in range(len(entrants))]
         cells += [cell for one in turn for cell in one.cells(seed)]
+        made_of_others_last = sorted(turn, key=lambda one: one.generation)
         for task in study.tasks:
-            cells += [_of(one, seed, CellKind.TUNE, task.name) for one in turn]
+            cells += [one.cell(CellKind.TUNE, seed, task=task.name, needs=one.tuned_after(seed, task.name)) for one in made_of_others_last]
         if seed == 0 and study.probes:
-            cells += [_of(one, seed, CellKind.PROBE) for one in turn if one.probed]
+            cells += [_probe(one, seed) for one in turn if one.probed]
     rounds = (entrants, entrants[::-1])  # of one network two timings may differ by a quarter where others use the machine too
     # A timing is of what is there, of whichever seed: its number is that of the round.
     cells += [one.cell(CellKind.SPEED, number) for number, order in enumerate(rounds) for one in order]
@@ -32,5 +33,5 @@ def grid(study: Study, entrants: Sequence[Entrant]) -> list[Cell]:
     return list(once.values())
 
 
-def _of(one: Entrant, seed: int, kind: CellKind, task: str = "") -> Cell:
-    return one.cell(kind, seed, task=task, needs=tuple(cell.key for cell in one.cells(seed)[-1:]))
+def _probe(one: Entrant, seed: int) -> Cell:
+    return one.cell(CellKind.PROBE, seed, needs=tuple(cell.key for cell in one.cells(seed)[-1:]))

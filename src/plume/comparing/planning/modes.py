@@ -56,7 +56,7 @@ def choose_modes(study: Study, entrants: Sequence[Entrant], looks: Sequence[Look
     mode: dict[str, str] = {}
     left_out: dict[str, dict[str, str]] = {}
     for one in entrants:
-        if one.static or one.control is not None or one.origin is Origin.RECIPE or "" in rehearsed[one.name].cannot:
+        if one.static or one.control is not None or one.origin is Origin.RECIPE or one.made_from or "" in rehearsed[one.name].cannot:
             continue
         found = rehearsed[one.name]
         tasks = [look for look in looks if look.name not in found.cannot]

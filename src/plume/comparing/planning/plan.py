@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 from plume.comparing.cells import Cell, CellKind
@@ -74,7 +74,7 @@ def make_plan(
         found = rehearsed.get(cell.entrant, Rehearsal(entrant=cell.entrant))  # what an entrant is made of need not be one itself
         if "" in found.cannot or (cell.kind is CellKind.TUNE and cell.task in found.cannot):
             continue
-        seconds[cell.key] = _FIXED[cell.kind] + _expected(study, cell, found, sizes)
+        seconds[cell.key] = _FIXED[cell.kind] + _expected(study, cell, found, sizes) + _teaching(cell, rehearsed, sizes)
     lines = [_line(one, rehearsed[one.name], cells, seconds) for one in entrants]
     return StudyPlan(lines=tuple(lines), cells=len(seconds), seconds=seconds, slots=slots)
 
@@ -82,9 +82,15 @@ def make_plan(
 def _expected(study: Study, cell: Cell, found: Rehearsal, sizes: dict[str, Look]) -> float:
     if cell.kind is CellKind.PRETRAIN:
         return 0.0 if cell.line is not None and cell.line.from_scratch else _pretraining(study.budget, found)
-    if cell.kind is not CellKind.TUNE:
+    if cell.kind is not CellKind.TUNE or (cell.line is not None and not cell.line.learns):
         return 0.0
     return tuning_seconds(study, sizes[cell.task], found, mode="" if cell.line is None else cell.line.mode)
+
+
+def _teaching(cell: Cell, rehearsed: Mapping[str, Rehearsal], sizes: Mapping[str, Look]) -> float:
+    """A teacher answers every training example once."""
+    teacher = rehearsed.get(cell.line.taught_by) if cell.line is not None and cell.kind is CellKind.TUNE else None
+    return 0.0 if teacher is None else teacher.answering.get(cell.task, 0.0) * sizes[cell.task].train
 
 
 def tuning_seconds(study: Study, look: Look, found: Rehearsal, *, mode: str = "") -> float:

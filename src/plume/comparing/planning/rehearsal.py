@@ -40,6 +40,7 @@ from plume.train.metrics import read_metrics
 from plume.tuning.adapting.body import network
 from plume.tuning.bodies import read_model
 from plume.tuning.declared import Declared
+from plume.tuning.linear.recipe import TermRecipe
 from plume.tuning.settings import usual_way
 from plume.tuning.task import Task
 from plume.tuning.tuned import TunedModel, assemble, coder_for, reading_order
@@ -139,7 +140,7 @@ def rehearse(study: Study, entrant: Entrant, looks: Sequence[Look], scratch: Pat
         before = seconds_had_and_waited()
         folder = entrant.rehearsed(study, scratch, scratch / entrant.folder)
         had, waited = (after - start for start, after in zip(before, seconds_had_and_waited(), strict=True))
-        if entrant.static or not entrant.has_weights:
+        if entrant.static or isinstance(entrant.declared, TermRecipe):
             return Rehearsal(entrant=entrant.name, cannot={look.name: why for look in looks if (why := entrant.cannot(look.task))})
         tried = {look.name: _try(folder, look) for look in looks}
         cannot = {name: found for name, found in tried.items() if isinstance(found, str)}

@@ -44,11 +44,14 @@ def equal(offers: Sequence[Offer]) -> bool:
     return len(values) > 1 and max(values) - min(values) < _EQUAL
 
 
-def choose(offers: Sequence[Offer], draws: JointDraws, margin: float) -> Offer:
-    """The highest quality; or the cheapest of those that lose more than the margin against it with a probability under `RISK`."""
+def choose(offers: Sequence[Offer], draws: JointDraws, margin: float, beside: Sequence[Offer] = ()) -> Offer:
+    """The highest quality; or the cheapest of those that lose more than the margin against it with a probability under `RISK`. What is `beside` is
+    held against them too, and never chosen."""
     best = highest(offers)
     taken = [
-        one for one in offers if one.cheaper(best) and draws.below(one.model, best.model, margin) < RISK and not _below_control(one, offers)
+        one
+        for one in offers
+        if one.cheaper(best) and draws.below(one.model, best.model, margin) < RISK and not _below_control(one, [*offers, *beside])
     ]
     if not taken:
         return best

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from plume.comparing.recommending.chances import JointDraws, draw_qualities
 from plume.comparing.recommending.choice import OPEN, Offer, choose, equal, highest
@@ -40,9 +40,10 @@ def recommend(
     *,
     margin: float = MARGIN,
 ) -> Recommendation | None:
-    """None: nothing was scored. A control may be the one: then pre-training did not pay here."""
+    """None: nothing was scored. A control may be the one: then pre-training did not pay here; but no student whose teacher was taken away."""
     ranked = {one.model: one for one in standings(tasks, models, scores, pretraining, row_scores)}
-    names = candidates(list(ranked), tasks, row_scores)
+    students = {one.name for one in models if one.control is Control.DIRECT}
+    names = candidates([name for name in ranked if name not in students], tasks, row_scores)
     if not names:
         return None
     tables = {task.name: shares(resampled[task.name], task.best) for task in tasks}
@@ -50,13 +51,14 @@ def recommend(
     quality = quality_over(names, over, tables)
     comparisons = compare_all("", quality)
     offers = {one.name: _offer(one, ranked, quality) for one in models if one.name in quality}
+    beside = _beside(models, students, over, ranked, tables)
     draws = draw_qualities(quality)
     if equal(list(offers.values())):
         return _nothing(draws, margin)
     best = highest(list(offers.values())).model
     near = alike(best, comparisons)
     timed = all(offers[name].per_second for name in near)  # else speed decides nothing
-    model = choose(list(offers.values()), draws, margin / 100).model if timed else best
+    model = choose(list(offers.values()), draws, margin / 100, beside).model if timed else best
     unproven = [name for name in names if timed and name in near and name != best and offers[name].cheaper(offers[model])]
     controls = _controls(models, ranked)
 
@@ -105,6 +107,15 @@ def _offer(model: ModelRecord, ranked: Mapping[str, Standing], quality: Mapping[
     )
 
 
+def _beside(
+    models: Sequence[ModelRecord], students: Container[str], over: Sequence[str], ranked: Mapping[str, Standing], tables: Tables
+) -> list[Offer]:
+    """Students that were trained directly, where they have all the tasks."""
+    whole = [one for one in models if one.name in students and all(one.name in tables[task] for task in over)]
+    quality = quality_over([one.name for one in whole], over, tables)
+    return [_offer(one, ranked, quality) for one in whole]
+
+
 def _contenders(model: str, chances: Mapping[str, float]) -> tuple[str, ...]:
     """The recommended one, and the likeliest of the others."""
     others = sorted((name for name in chances if name != model), key=lambda name: -chances[name])
@@ -123,9 +134,17 @@ def _longer(
     here = {one.name for one in models if one.control is None and one.origin is Origin.RECIPE}
     scratch = controls.get(Control.SCRATCH)
     trained = [offers[name] for name in offers if name in here]
-    if model in here or not trained or scratch is None or scratch not in offers or scratch == model:
+    if _beginning(model, models) in here or not trained or scratch is None or scratch not in offers or scratch == model:
         return None
     return catch_up(highest(trained).model, model, scratch, pretraining, draws)
+
+
+def _beginning(model: str, models: Sequence[ModelRecord]) -> str:
+    """What was made small to become it, if anything was."""
+    made_from = {one.name: one.made_from for one in models}
+    while made_from.get(model):
+        model = made_from[model]
+    return model
 
 
 def _controls(models: Sequence[ModelRecord], ranked: Mapping[str, Standing]) -> dict[Control, str]:

@@ -21,11 +21,22 @@ def standings(
     row_scores: RowsByTask,
 ) -> list[Standing]:
     """The best first; those that lack a task behind those that have all, as their quality is of other tasks."""
-    found = [_standing(model, tasks, scores, pretraining, row_scores) for model in models if tasks_of(model.name, tasks, row_scores)]
+    found = _with_parents(
+        models, [_standing(model, tasks, scores, pretraining, row_scores) for model in models if tasks_of(model.name, tasks, row_scores)]
+    )
     whole = [one for one in found if one.complete]
     faster, sooner = _front(whole, lambda one: one.per_second), _front(whole, lambda one: -one.seconds)
     marked = [replace(one, pareto=one.model in faster, making_pareto=one.model in sooner) for one in found]
     return sorted(marked, key=lambda one: (not one.complete, -one.quality))
+
+
+def _with_parents(models: Sequence[ModelRecord], found: Sequence[Standing]) -> list[Standing]:
+    """What was made small of another took that one's time too; a student without a teacher did not."""
+    seconds = {one.model: one.seconds for one in found}
+    for model in models:  # parents stand before what is made of them
+        if model.name in seconds and model.made_from and model.control is None:
+            seconds[model.name] += seconds.get(model.made_from, 0.0)
+    return [replace(one, seconds=seconds[one.model]) for one in found]
 
 
 def _standing(

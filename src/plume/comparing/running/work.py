@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import time
 import traceback
 from collections.abc import Iterator
@@ -20,20 +19,17 @@ import torch
 from threadpoolctl import threadpool_limits
 
 from plume.comparing.cells import Cell, CellKind
-from plume.comparing.entrants.entrant import Entrant
-from plume.comparing.entrants.pretrained import can_go_on
+from plume.comparing.entrants.entrant import Entrant, Unfit
 from plume.comparing.measuring.probes import probe
 from plume.comparing.measuring.sizes import peak_memory
-from plume.comparing.measuring.speed import measure_speed
 from plume.comparing.results import Status
 from plume.comparing.rows.scored import scored_examples
-from plume.comparing.study import Study, tune_options
+from plume.comparing.study import Study
 from plume.core.errors import PlumeError
 from plume.core.files import read_json, write_json, write_text
 from plume.core.part import part_from_json
 from plume.tuning.loaded import load_tuned
-from plume.tuning.options import start_from_options
-from plume.tuning.tune import resume as resume_tuning
+from plume.tuning.speed import measure_speed
 
 STUDY = "study.json"
 _TIMING = 1.0  # seconds
@@ -67,6 +63,8 @@ def run_cell(folder: Path, cell: Cell) -> dict[str, Any] | None:
     except Interrupted:
         write_json(before, seconds)
         return None
+    except Unfit as error:
+        state = {"status": Status.CANNOT.value, "reason": str(error)}
     except PlumeError as error:
         state = {"status": Status.FAILED.value, "reason": str(error)}
     except Exception as error:
@@ -108,22 +106,15 @@ def _make(folder: Path, study: Study, entrant: Entrant, cell: Cell, seconds: dic
 def _tune(folder: Path, study: Study, entrant: Entrant, cell: Cell, seconds: dict[str, float]) -> dict[str, Any]:
     out, task = folder / cell.folder, study.task(cell.task)
     with _timed(seconds, "tuning"):
-        if can_go_on(out):
-            made = resume_tuning(out, quiet=True)
-        else:
-            shutil.rmtree(out, ignore_errors=True)
-            made = start_from_options(
-                entrant.directory(folder, cell.seed), task=task.kind, train=task.train, dev=task.dev, out=out, text=task.text,
-                label=task.label, seed=cell.seed, quiet=True, **tune_options(entrant.tune(study)), **entrant.tuning(),
-            )  # fmt: skip
-    if made.outcome.stopped_by:
+        made = entrant.put_to_task(study, folder, cell)
+    if made.stopped_by:
         raise Interrupted
     with _timed(seconds, "evaluating"):
         tuned = load_tuned(out)
         measured = tuned.evaluate(task.scored)
         lines = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in measured.predictions)
         write_text(cell.predictions(folder), lines)
-    return {"scores": measured.scores, "steps": made.outcome.position.spent.steps}
+    return {"scores": measured.scores, "steps": made.steps}
 
 
 def _probe(folder: Path, study: Study, entrant: Entrant, cell: Cell, seconds: dict[str, float]) -> dict[str, Any]:

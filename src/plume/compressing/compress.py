@@ -1,0 +1,96 @@
+"""From models, a method and data to a small model with its lineage."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from plume.compressing.job import CompressionJob, JobSettings, data_by_task, data_of, read_job, split_of
+from plume.compressing.lineage import CompressionStep, Figures, write_lineage
+from plume.compressing.measuring import SECONDS, figures_side_by_side, timed_on
+from plume.compressing.method import Compression
+from plume.compressing.together import figures_together
+from plume.core.errors import PlumeError
+from plume.core.files import removed_if_refused
+from plume.core.part import describe
+from plume.hf.importing import check_free
+from plume.train.metrics import METRICS
+from plume.tuning.settings import TaskData
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compressed:
+    """A compression that has ended: the model before and after, or the signal that stopped it."""
+
+    folder: Path
+    before: Figures | None = None
+    after: Figures | None = None
+    stopped_by: str | None = None
+
+
+def compress(
+    sources: Sequence[Path],
+    method: Compression,
+    folder: Path,
+    *,
+    train: Sequence[str] = (),
+    dev: Sequence[str] = (),
+    text: Sequence[str] = (),
+    quiet: bool = False,
+    **options: object,
+) -> Compressed:
+    """`train` and `dev` are labelled files, by default those that the model was tuned on; `options` are fields of `JobSettings`."""
+    check_free(folder)
+    if len(sources) != 1 and not method.several:
+        raise PlumeError(f"{method.name} takes one model, not {len(sources)}: --method ensemble takes several.")
+    if method.by_task and (train or dev):
+        raise PlumeError(f"{method.name} takes the files that each model was tuned on: leave out --train and --dev.")
+    if method.by_pairs and train:
+        raise PlumeError(f"{method.name} is about vectors of plain text, and answers say nothing about these: give --text, not --train.")
+    settings = JobSettings(
+        sources=_absolute(sources), method=method, data=_data(method, sources, train, dev), split=split_of(sources[0]), text=_absolute(text),
+        pairs=_absolute(dev) if method.by_pairs else (), **options,  # type: ignore[arg-type]
+    )  # fmt: skip
+    job = CompressionJob(settings=settings, folder=folder, quiet=quiet)
+    with removed_if_refused(folder, unless=(folder / METRICS).exists):
+        return _finish(job, method.run)
+
+
+def resume(folder: Path, *, quiet: bool = False) -> Compressed:
+    """Go on with a compression that trains."""
+    job = read_job(folder, quiet=quiet)
+    return _finish(job, job.settings.method.resume)
+
+
+def _finish(job: CompressionJob, work: object) -> Compressed:
+    assert callable(work)
+    began = time.perf_counter()
+    stopped_by = work(job)
+    if stopped_by is not None:
+        return Compressed(folder=job.folder, stopped_by=stopped_by)
+    seconds = time.perf_counter() - began
+    made = job.settings
+    timing = SECONDS if made.timed else 0.0
+    # Several teachers are not one model that could be timed.
+    compared = (job.source, job.folder) if len(job.sources) == 1 else (job.folder,)
+    *one, after = figures_side_by_side(compared, made.data, split=made.split, pairs=made.pairs, seconds=timing)
+    before = one[0] if one else figures_together(job.sources, made.data, split=made.split)
+    step = CompressionStep(
+        method=made.method.name, settings=describe(made.method), seconds=seconds, before=before, after=after,
+        timed_on=None if after.speed is None else timed_on(),
+    )  # fmt: skip
+    job.save()
+    write_lineage(job.folder, job.sources, step)
+    return Compressed(folder=job.folder, before=before, after=after)
+
+
+def _data(method: Compression, sources: Sequence[Path], train: Sequence[str], dev: Sequence[str]) -> tuple[TaskData, ...]:
+    if method.by_pairs:
+        return ()
+    return data_by_task(sources) if method.by_task else data_of(sources[0], _absolute(train), _absolute(dev))
+
+
+def _absolute(paths: Sequence[str | Path]) -> tuple[str, ...]:
+    return tuple(str(Path(path).absolute()) for path in paths)

@@ -1,0 +1,1 @@
+"""A teacher, a student, and what of the two is compared."""

@@ -1,0 +1,1 @@
+"""One file for each way to make a model small; the folder is the registry."""

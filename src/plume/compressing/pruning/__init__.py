@@ -1,0 +1,1 @@
+"""Heads and neurons taken out of a network: what each matters, which stay, and what is learned meanwhile."""
