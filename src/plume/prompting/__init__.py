@@ -1,0 +1,1 @@
+"""Prompting: few examples, a template and words for the labels; what is learned from them, and how."""

@@ -1,0 +1,79 @@
+"""What users may get wrong is said in a sentence: what, where, and what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import plume
+from plume.cli import app
+from plume.core.errors import PlumeError
+
+GOOD = "text\tlabel\nThe cat finds it.\tbox\nMy sister paints it.\tletter\n"
+
+
+def refused(body: Path, out: Path, train: str, message: str, **options: Any) -> None:
+    file = out.with_name("train.tsv")
+    file.write_text(train, encoding="utf-8")
+    given = {"method": "pattern", "template": "{text} It is ___ again.", "quiet": True, **options}
+    with pytest.raises(PlumeError, match=message):
+        plume.prompt(body, train=file, out=out, **given)
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("method", ["pattern", "zero-shot", "in-context", "petal"])
+def test_a_prompt_that_cannot_be(body_of: Any, tmp_path: Path, method: str) -> None:
+    bert, out = body_of("bert"), tmp_path / "out"
+    refused(bert, out, GOOD, r"The template '{text} It is good\.' needs one blank for the label, ___ or \[MASK\], and has none",
+            template="{text} It is good.", method=method)  # fmt: skip
+    refused(bert, out, GOOD, "needs one blank for the label, .* and has 2", template="{text} ___ ___", method=method)
+    refused(bert, out, GOOD, "lacks {text}: each row has one text", template="It is ___ again.", method=method)
+    refused(bert, out, GOOD, "has {title}, which stands for nothing", template="{title} {text} ___", method=method)
+    refused(bert, out, GOOD, "has {text_b}, and each row has one text", template="{text} ___ {text_b}", method=method)
+
+
+def test_words_that_cannot_be(body_of: Any, tmp_path: Path) -> None:
+    bert, out = body_of("bert"), tmp_path / "out"
+    refused(bert, out, GOOD, "A label's word comes twice: 'bread'", labels="box=bread,letter=bread|home")
+    refused(bert, out, GOOD, "A label comes twice: 'box'", labels="box=bread,box=home")
+    refused(bert, out, GOOD, "There is no word for the label 'letter': say one for each", labels="box=bread")
+    refused(bert, out, GOOD, "There are words for 'lamp', which is no label of the training file: box, letter", labels="box,letter,lamp")
+    refused(bert, out, GOOD, "The label '\U0001f9ca' holds signs that this model's vocabulary lacks: say it in other words",
+            labels="box=\U0001f9ca,letter=home")  # fmt: skip
+    refused(bert, out, GOOD, "cannot tell the words of 'box' from those of 'letter'", labels="box=Home,letter=home")
+    refused(bert, out, GOOD.replace("box", "0").replace("letter", "1"), "The label '0' says nothing to a model: put it in words")
+
+
+def test_examples_that_cannot_be(body_of: Any, tmp_path: Path) -> None:
+    bert, out = body_of("bert"), tmp_path / "out"
+    refused(bert, out, GOOD.replace("letter", "box"), "all 2 examples have the label 'box': there is nothing to tell apart")
+    refused(bert, out, "", r"train\.tsv is empty")
+    refused(bert, out, "text\tlabel\n", r"train\.tsv")
+    refused(bert, out, GOOD + "My sister\tpaints\tit.\tletter\n", r"train\.tsv, line 4: 4 columns where 2")
+    refused(bert, out, GOOD + "My sister paints it.\t\n", r"train\.tsv, line 4: .*label")
+    dev = tmp_path / "dev.tsv"
+    dev.write_text(GOOD + "The cat sleeps.\tlamp\n", encoding="utf-8")
+    refused(bert, out, GOOD, r"dev\.tsv, line 4: the label 'lamp' does not occur in the training file", dev=dev)
+
+
+def test_models_and_methods_that_cannot_be(body_of: Any, few: Path, tmp_path: Path) -> None:
+    gpt, out = body_of("gpt2"), tmp_path / "out"
+    refused(gpt, out, GOOD, "reads left to right: in the template put {text} before the label", template="About ___: {text}")
+    refused(gpt, out, GOOD, "There is no method 'magic' to use a prompt: choose", method="magic")
+    refused(gpt, out, GOOD, "--method pattern has no setting 'shots': it is a setting of in-context", shots=4)
+    refused(gpt, out, GOOD, "learns from the labelled examples alone: leave out --text", text=few)
+    refused(gpt, out, GOOD, "takes one template, and there are 2", template=["{text} ___", "{text} It is ___"])
+    refused(gpt, out, GOOD, "A prompt answers by words in a blank, and regression is not answered so", task="regression")
+
+
+def test_the_command_says_it_too(body_of: Any, few: Path, tmp_path: Path) -> None:
+    run = CliRunner().invoke
+    made = run(app, ["prompt", str(body_of("bert")), "--train", str(few), "--template", "no blank", "--out", str(tmp_path / "out")])
+    assert made.exit_code != 0 and isinstance(made.exception, PlumeError | SystemExit)
+    listed = run(app, ["prompt", "--list"])
+    assert listed.exit_code == 0 and "in-context" in listed.output and "arXiv:2001.07676" in listed.output
+    for given in ([], [str(body_of("bert"))], ["--resume", str(tmp_path), "--method", "pet"], ["--resume", str(tmp_path)]):
+        assert run(app, ["prompt", *given]).exit_code != 0
