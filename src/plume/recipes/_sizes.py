@@ -51,7 +51,7 @@ def sized(base: Recipe, size: str, *, width: int, depth: int, heads: int, **chan
     network: dict[str, Any] = {"feed_forward": 4 * width} | {name: changes.pop(name) for name in names}
     embedding = base.embedding if base.embedding.width != base.transformer.width else replace(base.embedding, width=width)
     embedding = replace(embedding, dropout=network.get("dropout", embedding.dropout))
-    made = replace(base.transformer, width=width, depth=depth, heads=heads, **network)
+    made = replace(base.transformer.of_depth(depth), width=width, heads=heads, **network)
     return replace(base, size=size, **({"embedding": embedding, "network": made} | changes))
 
 
@@ -96,11 +96,11 @@ def _shrunk(base: Recipe, size: str) -> Recipe:
         positions=positions,
         embedding=replace(base.embedding, width=min(128, width) if factorised else width, dropout=0.0),
         network=replace(
-            base.transformer,
+            base.transformer.of_depth(depth),
             width=width,
-            depth=depth,
             heads=heads,
             feed_forward=4 * width,
+            between=tuple(one.shrunk(width) for one in base.transformer.of_depth(depth).between),
             dropout=0.0,
             attention_dropout=0.0,
             initial_range=spread,

@@ -1,0 +1,1 @@
+"""Knowledge bases: entities, names, triples, and where a text mentions them."""
