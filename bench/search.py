@@ -2,7 +2,7 @@
 
     python bench/search.py [--quick] [--only overhead,filters,quality,opening,growth,peers]
         [--data FOLDER --english MODEL --chinese MODEL]      # quality: squad_v1.1, cmrc2018, drcd in FOLDER; model directories of plume
-        [--txtai PYTHON]                                     # peers: an interpreter of an environment that has txtai
+        [--txtai PYTHON]                                     # peers: the python of an environment that has txtai 9.14; or TXTAI_PYTHON
 
 Two sides that are compared take turns on the same vectors, in one process and with the same threads; medians are shown.
 Vectors are 1,000 clusters with noise.
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import resource
 import statistics
@@ -229,11 +230,10 @@ def peers(quick: bool, python: str | None) -> None:
         print(f"\npeers, {rows:,} × {width}, one query with a filter of 10%, milliseconds; recall@10 against exact")
         for name, one in [("plume", ours), ("milvus-lite", milvus), ("plume", ours), ("txtai", lambda path: txtai(path, python))]:
             found = one(Path(folder) / "v.npy")
-            print(
-                f"{name:<12} {found}"
-                if isinstance(found, str)
-                else f"{name:<12} build {found[0]:.1f} s, query {found[1]:.3f} ms, recall {found[2]:.3f}"
-            )
+            for of, figures in found.items() if isinstance(found, dict) else [(None, found)]:
+                shown = name if of is None else f"{name}, {of}"
+                said = figures if isinstance(figures, str) else "build {:.1f} s, query {:.3f} ms, recall {:.3f}".format(*figures)
+                print(f"{shown:<16} {said}")
 
 
 def ours(path: Path) -> tuple[float, float, float]:
@@ -265,7 +265,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path)
     parser.add_argument("--english", type=Path)
     parser.add_argument("--chinese", type=Path)
-    parser.add_argument("--txtai")
+    parser.add_argument("--txtai", "--txtai-python", default=os.environ.get("TXTAI_PYTHON"))
     given = parser.parse_args()
     asked = given.only.split(",")
     for name, part in (("overhead", overhead), ("filters", filters), ("opening", opening), ("growth", growth)):

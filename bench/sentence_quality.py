@@ -51,7 +51,7 @@ class Sizes:
     measured: int = 10_000  # pairs of a set
 
 
-FULL = Sizes(steps={"MiniLM": (30, 50), "m3e-small": (30, 50), "bert/tiny": (100, 300)})
+FULL = Sizes(steps={"MiniLM": (20, 40), "m3e-small": (15, 40), "bert/tiny": (100, 200)})  # about an hour of one core in all
 QUICK = Sizes(tokens=4e4, fitted=300, steps=dict.fromkeys(FULL.steps, (2, 2)), measured=40)
 
 

@@ -40,7 +40,9 @@ enwiki_slice and ag_news with their sections as labels, `tweets.txt` tweeteval_e
 
 bert, deepmoji, elmo, mass, ulmfit and xlm were trained again after they were fixed, with the tokens of their earlier runs (deepmoji: 1,200
 steps) and with other work on the machine: their seconds say nothing of speed. The other figures are older than the local initialisation of small
-sizes with learned positions (docs/architecture.md): `--set positions.local=false` gives them again.
+sizes with learned positions (docs/architecture.md): `--set positions.local=false` gives them again. All figures of Transformers were taken
+before the warm start, Muon, batches of 16 and 16,000 tokens: [learning.md](learning.md) has what these bring. realm, eae, fae, ernie-thu and
+knowbert, which need documents or a knowledge base, are measured in [knowledge.md](knowledge.md).
 """
 
 

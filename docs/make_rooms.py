@@ -15,7 +15,7 @@ SOURCE = ROOT / "src" / "plume"
 PICTURE = ROOT / "docs" / "images" / "rooms.svg"
 WIDTH, ROW, GAP, LEFT = 980, 42, 6, 16
 BANDS = {  # text and numbers, networks, training; what is in none of them is what people see
-    "#e8f3ee": ("core", "noise", "text", "data", "embedded", "readers", "metrics"),
+    "#e8f3ee": ("core", "noise", "text", "data", "embedded", "kb", "readers", "metrics"),
     "#e9eefb": ("vectors", "nn", "static", "heads", "objectives", "model", "recipes"),
     "#fdf1e0": ("hf", "train", "tuning", "tasks", "sentences"),
 }

@@ -7,6 +7,7 @@ import gc
 import json
 import os
 import random
+import re
 import shutil
 import signal
 from collections.abc import Callable, Iterator, Sequence
@@ -19,15 +20,22 @@ import pytest
 import torch
 from hypothesis import HealthCheck, settings
 
+from plume.compressing import compress as compressions
 from plume.core.batch import Batch
+from plume.core.knowledge import Knowledge, fitted, needs_knowledge
 from plume.core.part import replace
 from plume.core.seeds import Draws
 from plume.data.corpus import Corpus, CorpusKind
+from plume.data.layouts.carried import FORMS, MENTIONS
 from plume.data.layouts.labelled import CodedBlocks, LabelledDocuments
 from plume.data.lexicon import LexiconEntry, UnitKind, mark_units
 from plume.data.loader import Cursor, Mixture, Reader
 from plume.data.store import Stores, build_stores
 from plume.data.train_tokenizer import train_tokenizer
+from plume.kb.building import Sources
+from plume.kb.building import build as build_kb
+from plume.kb.candidates import as_bytes
+from plume.kb.knowledge import open_knowledge
 from plume.model.assembly import EncoderDecoder
 from plume.model.kinds import BatchKind
 from plume.model.networks.model import Model
@@ -91,6 +99,14 @@ def _no_waiting_for_the_disk() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _no_time_for_timing() -> Iterator[None]:
+    """A compression times the model before and after for seconds; here a moment each says as much."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compressions, "SECONDS", 0.02)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """plume's cache, away from the user's."""
     folder = tmp_path_factory.mktemp("cache")
@@ -122,6 +138,11 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 
 PHRASES = ("wooden box", "tired sailor", "two apples", "near the river", "自然语言", "旧房子", "没有说话")
 ENTITIES = ("old captain", "quiet neighbour", "北京大学", "图书馆")
+NAMED = (
+    "tired sailor", "old captain", "small bird", "quiet neighbour", "wooden box", "letter", "lighthouse", "umbrella", "mountaineers", "river",
+    "北京大学", "老师", "小猫", "苹果", "图书馆", "旧房子", "自然语言",
+)  # of entities, by their numbers  # fmt: skip
+TRIPLES = tuple((NAMED[n], ("knows", "owns", "is near")[n % 3], NAMED[(n * 5 + 3) % len(NAMED)]) for n in range(len(NAMED)))
 EMOJI = ("😂", "🎉", "🌧", "📚", "🍎")
 CODES = ("Books", "News", "Wiki")
 
@@ -140,7 +161,11 @@ def corpora(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> dict[st
     (folder / "pairs.tsv").write_text("\n".join(["en\tzh", *pairs]) + "\n", encoding="utf-8")
     lines = [sentence(source) + " " + " ".join(source.sample(EMOJI, source.randint(1, 2))) for _ in range(150)]
     (folder / "emoji.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    linked = [linked_line(document(source, source.randint(2, 10))) for _ in range(40)]
+    (folder / "linked.jsonl").write_text("\n".join(json.dumps(record) for record in linked), encoding="utf-8")
     return {
+        "linked": Corpus(folder / "linked.jsonl", carries=(MENTIONS,)),
+        "named": Corpus(folder / "linked.jsonl", carries=(MENTIONS, FORMS)),
         "text": corpus,
         "labelled": Corpus(folder / "labelled.jsonl"),
         "pairs": Corpus(folder / "pairs.tsv", kind=CorpusKind.PAIRS),
@@ -148,8 +173,37 @@ def corpora(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> dict[st
     }
 
 
+def linked_line(text: str) -> dict[str, Any]:
+    """A line of a corpus in which the entities of the small knowledge base are marked."""
+    found = [{"start": one.start(), "end": one.end(), "id": NAMED.index(one[0])} for one in re.finditer("|".join(NAMED), text)]
+    return {"text": text, "mentions": found, "forms": [one | {"id": sorted(NAMED).index(NAMED[one["id"]])} for one in found]}
+
+
+@pytest.fixture(scope="session")
+def kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A knowledge base on disk: what the grammar's texts speak of, and made-up facts between that."""
+    folder = tmp_path_factory.mktemp("kb")
+    (folder / "names.tsv").write_text("".join(f"{name}\t{name}\n" for name in NAMED), encoding="utf-8")
+    (folder / "triples.tsv").write_text("".join("\t".join(triple) + "\n" for triple in TRIPLES), encoding="utf-8")
+    build_kb([folder / "triples.tsv"], folder / "kb", sources=Sources(entities=folder / "names.tsv")).close()
+    np.save(folder / "kb" / "vectors.npy", np.random.default_rng(3).normal(size=(len(NAMED), 12)).astype(np.float32))
+    return folder / "kb"
+
+
+@pytest.fixture(scope="session")
+def knowledge(kb: Path) -> Knowledge:
+    """The same as networks are told of it; there each name may be one of three, and the right one stands first, second or last."""
+    found = open_knowledge(kb, ("triples", "vectors"))
+    right = np.array([NAMED.index(name) for name in sorted(NAMED)])[:, None]
+    meant = (right + (np.arange(3) - right % 3) * 5) % len(NAMED)
+    priors = np.tile(np.array([[0.5, 0.3, 0.2]], np.float32), (len(NAMED), 1))
+    return replace(found, arrays={**found.arrays, "candidates": meant, "priors": priors, "names": as_bytes(sorted(NAMED))})
+
+
 def corpus_of(recipe: Recipe) -> str:
     """Which of the corpora a recipe trains on."""
+    if MENTIONS in recipe.carries:
+        return "named" if FORMS in recipe.carries else "linked"
     labels = any(isinstance(kind.layout, CodedBlocks | LabelledDocuments) for kind in recipe.kinds)
     return "labelled" if labels and recipe.corpus is CorpusKind.TEXT else recipe.corpus.value
 
@@ -211,11 +265,12 @@ def batch_of() -> Callable[..., Batch]:
 
 
 @pytest.fixture(scope="session")
-def miniature() -> Callable[..., Recipe]:
-    """A family's tiny size made tinier, in its own shape (a narrow embedding stays narrow, a head that is wider than its share stays so)."""
+def miniature(knowledge: Knowledge) -> Callable[..., Recipe]:
+    """A family's tiny size made tinier, in its own shape (a narrow embedding stays narrow, a head that is wider than its share stays so), and
+    fitted to the small knowledge base."""
 
     def make(family: str, *, width: int = 32, length: int | None = None, rows: int = 8, depth: int = 2) -> Recipe:
-        recipe = catalog.recipe(f"{family}/tiny")
+        recipe = fitted(catalog.recipe(f"{family}/tiny"), knowledge)
         if isinstance(recipe.network, Recurrent):
             return _recurrent_miniature(recipe, recipe.network, width=width, length=length or 32, rows=rows)
         # What works on sentences needs rows that hold some.
@@ -229,7 +284,7 @@ def miniature() -> Callable[..., Recipe]:
             recipe,
             embedding=replace(recipe.embedding, width=width // 2 if factorised else width),
             network=replace(
-                network, width=width, depth=depth, heads=4, feed_forward=2 * width, key_width=None if network.key_width is None else 6
+                network.of_depth(depth), width=width, heads=4, feed_forward=2 * width, key_width=None if network.key_width is None else 6
             ),
             assembly=assembly,
             positions=recipe.positions if recipe.positions.longest is None else replace(recipe.positions, longest=2 * length),
@@ -252,7 +307,7 @@ def _recurrent_miniature(recipe: Recipe, network: Recurrent, *, width: int, leng
 
 
 @pytest.fixture(scope="session")
-def built() -> Callable[..., Model]:
+def built(knowledge: Knowledge) -> Callable[..., Model]:
     """A recipe's network in float64 with weights that differ from their initial values everywhere, norms and biases too."""
 
     def make(recipe: Recipe, *, vocabulary: int = 60, seed: int = 5) -> Model:
@@ -262,6 +317,8 @@ def built() -> Callable[..., Model]:
             for parameter in model.parameters():
                 parameter.copy_(torch.randn(parameter.shape, generator=generator, dtype=torch.float64) * 0.2)
         model.spell([f"w{number}" for number in range(vocabulary)])
+        if needs_knowledge(recipe):
+            model.know(knowledge)
         if model.languages is not None:
             model.languages = Languages.named(["en", "zh"])  # those of the pairs
         return model

@@ -21,6 +21,39 @@ TRAIN, DEV = 100, 30  # examples of a file
 # Of topics: who, what they did, and where or when. Spaces in the Chinese stand between words; only the file for segmentation keeps them.
 WORDS: Any = SimpleNamespace(**json.loads((Path(__file__).parent / "phrases.json").read_text(encoding="utf-8")))
 
+KNOWLEDGE = SimpleNamespace(
+    books=[
+        f"The {one} {other}" for one in ("Silent", "Red", "Last", "Hidden", "Northern") for other in ("River", "Garden", "Winter", "Letter")
+    ],
+    people=[f"{one} {other}" for one in ("Ada", "Ben", "Clara", "Emil") for other in ("Stone", "Marsh", "Hill")],
+    towns=["Oldbridge", "Whitby", "Karlsund", "Port Ellis"],
+    jobs=["teacher", "doctor", "painter", "farmer"],
+    relations=("author", "year of publication", "place of residence", "occupation"),
+    questions=[
+        (("author", ""), ("Who wrote {}?", "Who is the author of {}?")),
+        (("year of publication", ""), ("When did {} come out?", "In which year was {} published?")),
+        (("place of residence", ""), ("Where does {} live?",)),
+        (("occupation", ""), ("What does {} do for a living?", "What is the occupation of {}?")),
+        (("author", "place of residence"), ("Where does the author of {} live?",)),
+        (("author", "occupation"), ("What does the author of {} do for a living?",)),
+    ],
+)
+KNOWLEDGE_ZH = SimpleNamespace(
+    books=[f"《{one}{other}》" for one in ("静静的", "红色的", "最后的", "北方的") for other in ("河流", "花园", "冬天", "来信")],
+    people=[f"{one}{other}" for one in ("王", "李", "张", "陈") for other in ("晓明", "文静", "国强")],
+    towns=["青石镇", "临江市", "白云县"],
+    jobs=["教师", "医生", "画家"],
+    relations=("作者", "出版年份", "居住地", "职业"),
+    questions=[
+        (("作者", ""), ("{}是谁写的？", "{}的作者是谁？")),
+        (("出版年份", ""), ("{}是哪一年出版的？", "{}哪一年问世？")),
+        (("居住地", ""), ("{}住在哪里？",)),
+        (("职业", ""), ("{}是做什么工作的？", "{}的职业是什么？")),
+        (("作者", "居住地"), ("{}的作者住在哪里？",)),
+        (("作者", "职业"), ("{}的作者是做什么工作的？",)),
+    ],
+)
+
 Example = Any
 Maker = Callable[[random.Random], Example]
 
@@ -219,6 +252,28 @@ def rewritten(draw: random.Random) -> tuple[str, str]:
     )
 
 
+def triples() -> list[tuple[str, str, str]]:
+    """Made-up books, who wrote them, and where those live; in both languages."""
+    draw, made = random.Random(4), []
+    for kind in (KNOWLEDGE, KNOWLEDGE_ZH):
+        for book in kind.books:
+            author = draw.choice(kind.people)
+            made += [(book, kind.relations[0], author), (book, kind.relations[1], str(draw.randint(1950, 2020)))]
+        made += [(person, kind.relations[2], draw.choice(kind.towns)) for person in kind.people]
+        made += [(person, kind.relations[3], draw.choice(kind.jobs)) for person in kind.people]
+    return made
+
+
+def known(draw: random.Random) -> tuple[str, str]:
+    """A question to the triples, of one step or two, and its answers."""
+    facts: dict[tuple[str, str], str] = {(subject, relation): value for subject, relation, value in triples()}
+    kind = draw.choice([KNOWLEDGE, KNOWLEDGE_ZH])
+    (first, second), wordings = draw.choice(kind.questions)
+    topic = draw.choice(kind.books if first in kind.relations[:2] else kind.people)
+    value = facts[topic, first]
+    return draw.choice(wordings).format(topic), facts[value, second] if second else value
+
+
 def plain(draw: random.Random) -> str:
     """What the corpus has beside the topics: sentences of every file, without what they are labelled with."""
     makers: tuple[Callable[[], str], ...] = (
@@ -298,6 +353,24 @@ def conll_u(rows: list[Example]) -> str:
     return "".join("".join(f"{n}\t{word}\t_\t{tag}" + "\t_" * 6 + "\n" for n, (word, tag) in enumerate(row, 1)) + "\n" for row in rows)
 
 
+def hops(draw: random.Random) -> dict[str, Any]:
+    """Where somebody works stands on a page of the firm, and which that is on one of theirs."""
+    people, firms = draw.sample(WORDS.people, 2), draw.sample(WORDS.firms, 3)
+    cities = draw.sample(WORDS.cities, 3)
+    pages = [
+        [one, [f"{one} works for {firm}.", f"{one} goes home on {draw.choice(WORDS.days)}."]]
+        for one, firm in zip(people, firms, strict=False)
+    ]
+    pages += [[firm, [f"{firm} is in {city}.", "The office is large."]] for firm, city in zip(firms, cities, strict=True)]
+    draw.shuffle(pages)
+    return {
+        "question": f"Where does {people[0]} work?",
+        "answer": cities[0],
+        "supporting_facts": [[people[0], 0], [firms[0], 0]],
+        "context": pages,
+    }
+
+
 def squad(rows: list[Example], version: str, *, unanswerable: bool) -> str:
     """An article a line."""
     for number, row in enumerate(rows, 1):
@@ -323,13 +396,53 @@ FILES: dict[str, tuple[Maker, Callable[[list[Example]], str]]] = {
     "segmentation.zh.{}.txt": (segmented, lambda rows: "".join(row + "\n" for row in rows)),
     "qa.{}.json": (answered, lambda rows: squad(rows, "v2.0", unanswerable=True)),
     "qa.zh.{}.json": (answered_zh, lambda rows: squad(rows, "v1.0", unanswerable=False)),
+    "hops.{}.jsonl": (hops, jsonl),
     "emoji.{}.tsv": (emoji, lambda rows: tsv(rows, "text", "label")),
     "translation.{}.tsv": (translation, lambda rows: tsv(rows, "en", "zh")),
     "summaries.{}.jsonl": (summary, jsonl),
     "statements.{}.txt": (rewritten, lambda rows: "".join(row[0] + "\n" for row in rows)),
     "dialogue.{}.jsonl": (talked, jsonl),
+    "kbqa.{}.tsv": (known, lambda rows: tsv(rows)),
     "questions.{}.txt": (rewritten, lambda rows: "".join(row[1] + "\n" for row in rows)),
 }
+
+
+def places() -> Iterator[tuple[str, list[Example]]]:
+    """Who keeps what where: documents, the same with other cities, and questions about them, of which dev's are about documents of its own."""
+    draw = random.Random(4)
+    pairs = [(who, thing) for who in WORDS.people for thing in WORDS.things]
+    draw.shuffle(pairs)
+    cities = [draw.choice(WORDS.cities) for _ in pairs]
+    days = [draw.choice(WORDS.days) for _ in pairs]
+    for name, shift in (("docs", 0), ("other", 3)):
+        made = []
+        for number, ((who, thing), city, day) in enumerate(zip(pairs, cities, days, strict=True)):
+            there = WORDS.cities[(WORDS.cities.index(city) + shift) % len(WORDS.cities)]
+            made.append(
+                {"id": f"p{number}", "title": f"{who}: {thing}", "text": f"{who} keeps the {thing} in {there} and shows it on {day}."}
+            )
+        if not shift:
+            documents = made
+        yield f"places.{name}.jsonl", made
+    asked = [
+        {"question": f"Where does {who} keep the {thing}?", "answers": [city], "positive": one["text"]}
+        for (who, thing), city, one in zip(pairs, cities, documents, strict=True)
+    ]
+    cut = len(asked) - DEV
+    yield "places.train.jsonl", asked[:cut]
+    yield "places.dev.jsonl", asked[cut:]
+
+
+def hop_documents() -> list[Example]:
+    """Pages of all people and firms, for questions that bring none."""
+    firms, days = WORDS.firms, WORDS.days
+    made = [
+        {"title": who, "text": f"{who} works for {firms[n % len(firms)]}. {who} goes home on {days[n % len(days)]}."}
+        for n, who in enumerate(WORDS.people)
+    ]
+    return made + [
+        {"title": firm, "text": f"{firm} is in {city}. The office is large."} for firm, city in zip(firms, WORDS.cities, strict=False)
+    ]
 
 
 def main() -> None:
@@ -337,8 +450,12 @@ def main() -> None:
         examples = distinct(maker, seed=1)
         for part, count in (("train", TRAIN), ("dev", DEV)):
             (HERE / name.format(part)).write_text(write([next(examples) for _ in range(count)]), encoding="utf-8")
+    for name, rows in places():
+        (HERE / name).write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in rows), encoding="utf-8")
+    (HERE / "hops.docs.jsonl").write_text(jsonl(hop_documents()), encoding="utf-8")
     topics = distinct(topic, seed=2)
     (HERE / "topics.tsv").write_text(tsv([next(topics) for _ in range(40)], "text", "label"), encoding="utf-8")
+    (HERE / "kb.tsv").write_text(tsv(triples()), encoding="utf-8")
     documents = distinct(document, seed=3)
     for file, count in (("corpus.txt", 320), ("text.txt", 15)):
         (HERE / file).write_text("\n\n".join(next(documents) for _ in range(count)) + "\n", encoding="utf-8")

@@ -14,13 +14,30 @@ from plume.core.errors import PlumeError
 from plume.core.own_parts import use_parts
 
 if TYPE_CHECKING:
-    from plume.api import Index, compare, export_graph, export_hf, import_hf, load, pretrain, recipe, resume, sentences, tune, view
+    from plume.api import (
+        Index,
+        compare,
+        compress,
+        export_graph,
+        export_hf,
+        import_hf,
+        load,
+        pretrain,
+        probe_facts,
+        prompt,
+        recipe,
+        resume,
+        sentences,
+        tune,
+        view,
+    )
+    from plume.kb.store import KnowledgeBase
     from plume.serve.client.async_client import AsyncClient
     from plume.serve.client.client import Client
 
 __all__ = [
-    "AsyncClient", "Client", "Index", "PlumeError", "__version__", "compare", "export_graph", "export_hf", "import_hf", "load", "pretrain", "recipe",
-    "resume", "sentences", "tune", "use_parts", "view",
+    "AsyncClient", "Client", "Index", "KnowledgeBase", "PlumeError", "__version__", "compare", "compress", "export_graph", "export_hf", "import_hf",
+    "load", "pretrain", "probe_facts", "prompt", "recipe", "resume", "sentences", "tune", "use_parts", "view",
 ]  # fmt: skip
 
 
@@ -28,6 +45,10 @@ def __getattr__(name: str) -> Any:
     """The verbs bring torch with them, so they are imported when first used."""
     if name in ("AsyncClient", "Client"):  # which need no torch
         return _client(name)
+    if name == "KnowledgeBase":  # nor does this
+        from plume.kb.store import KnowledgeBase
+
+        return KnowledgeBase
     if name in __all__:
         import plume.api
 

@@ -11,6 +11,7 @@ from plume import view as view
 from plume.comparing.compare import compare as run_study
 from plume.comparing.results import Results
 from plume.comparing.study import make_study, parse_task
+from plume.compressing.options import compress_from_options
 from plume.core.errors import PlumeError
 from plume.exporting.folder import Exported
 from plume.exporting.folder import export_graph as write_graph
@@ -20,16 +21,23 @@ from plume.hf.sentence_folders import is_static_folder, write_modules
 from plume.hf.static_embedding import export_static, import_static
 from plume.model.recipe import Recipe
 from plume.model.use.language_model import LanguageModel
+from plume.prompting.facts.outcome import probe
+from plume.prompting.facts.probing import ProbeSettings
+from plume.prompting.options import prompt_from_options
 from plume.recipes import _catalog as catalog
 from plume.report import write_report
+from plume.retrieval.options import start_retrieval
+from plume.retrieval.rag.answering import RagAnswerer
+from plume.retrieval.rag.declared import is_rag
+from plume.retrieval.rag.options import start_rag
 from plume.search.index import Index as Index
 from plume.static.model import WordModel
 from plume.static.recipe import StaticRecipe
 from plume.train import runs
 from plume.tuning import options as tuning
 from plume.tuning.exchange import export_tuned, import_tuned
-from plume.tuning.loaded import load as load
-from plume.tuning.loaded import load_tuned
+from plume.tuning.loaded import Loaded, load_tuned
+from plume.tuning.loaded import load as load_directory
 from plume.tuning.tuned import TunedModel
 from plume.vectors.sentence import SentenceVectors
 
@@ -53,7 +61,7 @@ def pretrain(
     Without a budget a network trains for ten minutes, word vectors for the recipe's epochs. `objectives` replace the recipe's own, with weights
     ("masked_lm=1", "sentence_order=0.5"). `overrides` are parts by dotted path, as --set takes them ("network.depth=4"). `settings` are those
     of the command line: seed, save_every; for networks tokenizer, init, add_words, accumulate, precision, device, workers, log_every, shard,
-    recompute, tensorboard, lexicon; for word vectors threads.
+    recompute, tensorboard, lexicon, documents; for word vectors threads.
     """
     runs.start(recipe, corpus=corpus, out=Path(out), budget=budget, objectives=objectives, overrides=overrides, quiet=quiet, **settings)
     return _trained(out)
@@ -71,6 +79,15 @@ def _trained(folder: str | Path) -> LanguageModel | WordModel:
     return model
 
 
+def load(folder: str | Path, *, device: str = "cpu", runtime: str | None = None) -> Loaded:
+    """A model directory: a `LanguageModel` (embed, fill, generate, score, hidden), a `WordModel` (embed, most_similar, analogy, similarity), a
+    `TunedModel` (predict, evaluate), or a `RagAnswerer` (ask). `runtime` is what a network embeds and answers with: torch, onnx, onnx-int8,
+    torch-int8; None: what its directory prefers, where that is installed and fits, else torch."""
+    if is_rag(folder):
+        return RagAnswerer.load(folder, device=device)
+    return load_directory(folder, device=device, runtime=runtime)
+
+
 def tune(
     model: str | Path,
     *,
@@ -80,15 +97,53 @@ def tune(
     out: str | Path,
     quiet: bool = False,
     **options: Any,
-) -> TunedModel:
+) -> Any:
     """Tune `model`, a model directory or "tfidf", for a task, and return what predicts; everything is in `out`.
 
     Several tasks at once: task=["ner=train.conll,dev.conll", "topic:classification=train.tsv,dev.tsv"]. `options` are those of the command line:
     mode, pooling, epochs, batch, rate, length, seed, from_scratch, metric, patience, text (columns), label (column), language, crf, budget,
-    overrides …
+    overrides …; of retrieval and rag also documents, and of rag retriever: what returns embeds, or answers (`ask`).
     """
+    if task == "rag":
+        start_rag(Path(model), train=train, dev=dev, out=Path(out), quiet=quiet, **options)
+        return load(out)
+    if task == "retrieval":
+        start_retrieval(Path(model), train=train, dev=dev, out=Path(out), quiet=quiet, **options)
+        return load(out)
     tuning.start_from_options(Path(model), task=task, train=train, dev=dev, out=Path(out), quiet=quiet, **options)
     return load_tuned(out)
+
+
+def prompt(model: str | Path, *, train: tuning.Paths, out: str | Path, quiet: bool = False, **options: Any) -> TunedModel:
+    """Use a prompt with few labelled examples, and return what predicts; everything is in `out`.
+
+    `options` are those of the command line: task, method, template, labels, dev, text (files without labels), columns, label (column), epochs,
+    batch, rate, length, budget, seed, `settings` of the method by dotted path, and the usual ones by name: tokens, shots, calibrate.
+    """
+    prompt_from_options(Path(model), train=train, out=Path(out), quiet=quiet, **options)
+    return load_tuned(out)
+
+
+def probe_facts(
+    model: str | Path, facts: str | Path, *, templates: str | Path, out: str | Path | None = None, **settings: Any
+) -> dict[str, Any]:
+    """What a model knows: the right object of each fact ranked among all objects of its relation, beside baselines (docs/probe-facts.md).
+
+    `settings` are candidates, rows, seed, untrained. `out` is a JSON file with all that is returned.
+    """
+    return probe(Path(model), Path(facts), Path(templates), out=None if out is None else Path(out), settings=ProbeSettings(**settings))
+
+
+def compress(
+    models: str | Path | Sequence[str | Path], *, method: str, out: str | Path, quiet: bool = False, **options: Any
+) -> LanguageModel | WordModel | TunedModel:
+    """Make a model small by a method of `plume compress`, and return it; everything is in `out`.
+
+    `options` are those of the command line: train, dev, text, epochs, batch, rate, length, budget, seed, `settings` of the method by dotted path
+    ("keep=0.5"), and the usual ones by name: student, start, depth, temperature, keep.
+    """
+    compress_from_options(models, method=method, out=Path(out), quiet=quiet, **options)
+    return load(out)
 
 
 def compare(
@@ -98,6 +153,7 @@ def compare(
     recipes: str | Sequence[str] = (),
     models: str | Sequence[str] = (),
     continued: str | Sequence[str] = (),
+    compress: str | Sequence[str] = (),
     budget: str = "10m",
     out: str | Path,
     resume: bool = False,
@@ -108,13 +164,18 @@ def compare(
     """Pre-train every recipe on `corpus` at the same budget, tune each on every task, and return what was measured; the report is in `out`.
 
     `models` are directories that enter as they are ("minilm=./hf-minilm"); those named in `continued` also with their pre-training continued.
+    `compress` says what is made small of the tuned models, and how: "distil:bert/tiny", "int8@minilm".
     `tasks` are written as on the command line: "ner=train.conll,test.conll". `settings` are those of the command line: seeds, size, tokenizer,
     static, tfidf, overrides, tune, threads, probes, margin, continue_on.
     """
     listed = [corpus] if isinstance(corpus, str | Path) else list(corpus)
     asked = [parse_task(text) for text in ([tasks] if isinstance(tasks, str) else tasks)]
-    families, directories, going_on = (one.split(",") if isinstance(one, str) else one for one in (recipes, models, continued))
-    study = make_study(corpus=listed, tasks=asked, recipes=families, models=directories, continued=going_on, budget=budget, **settings)
+    families, directories, going_on, small = (
+        one.split(",") if isinstance(one, str) and one else one for one in (recipes, models, continued, compress)
+    )
+    study = make_study(
+        corpus=listed, tasks=asked, recipes=families, models=directories, continued=going_on, compress=small, budget=budget, **settings
+    )
     made = run_study(study, Path(out), resume=resume, quiet=quiet)
     assert made is not None
     write_report(made.results, Path(out), language=language)
@@ -149,7 +210,9 @@ def export_graph(
 ) -> Exported:
     """A plume model directory as an ONNX or TorchScript file with tokenizer, config and a script that needs no plume.
 
-    It is checked against torch on the texts of `check`, or on texts that plume brings along; in full precision the answers must be the same.
+    What writes becomes an encoder and a decoder with a cache. A language model does if it can, unless its `task` is "embed" or it has a
+    sentence.json. All is checked against torch on the texts of `check`, or on texts that plume brings along; in full precision the answers must
+    be the same.
     """
     return write_graph(load(folder), Path(out), to=to, int8=int8, task=task, check=None if check is None else Path(check))
 

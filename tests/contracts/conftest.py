@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from plume.core.batch import Batch
+from plume.core.knowledge import Knowledge, needs_knowledge
 from plume.data.loader import Reader
 from plume.heads.head import Loss
 from plume.model.checkpoint import save_model
@@ -41,7 +42,7 @@ def weighed() -> Callable[[Model, BatchKind, Batch], tuple[torch.Tensor, dict[st
 
 
 @pytest.fixture(scope="session")
-def base(tmp_path_factory: pytest.TempPathFactory, miniature: Any, tokenizer_for: Any) -> Callable[[str], Path]:
+def base(tmp_path_factory: pytest.TempPathFactory, miniature: Any, tokenizer_for: Any, knowledge: Knowledge) -> Callable[[str], Path]:
     """A family's miniature with first weights, in a directory."""
     made: dict[str, Path] = {}
 
@@ -52,6 +53,8 @@ def base(tmp_path_factory: pytest.TempPathFactory, miniature: Any, tokenizer_for
             model = recipe.assembly.build(recipe, vocabulary=tokenizer.size)
             model.initialise(3)
             model.spell(tokenizer.tokens())
+            if needs_knowledge(recipe):
+                model.know(knowledge)
             if model.languages is not None:
                 model.languages = Languages.named(["en", "zh"])
             folder = tmp_path_factory.mktemp("base") / family

@@ -71,6 +71,19 @@ def test_flops_are_those_that_torch_counts(
             assert said == counter.get_total_flops(), f"{kind.name}, step {step}"
 
 
+@pytest.mark.parametrize("family", [family for family in catalog.networks() if family != "elmo"])  # whose words have no table
+def test_flops_of_a_narrow_token_table(
+    family: str, miniature: Any, kinds_of: Any, batch_of: Any, on_cpu: Any, built: Any, weighed: Any
+) -> None:
+    recipe = miniature(family).override("embedding.factorised=4")
+    for kind, reader in kinds_of(recipe, rows=2):
+        model = built(recipe, vocabulary=reader.tokenizer.size).train()
+        batch = on_cpu(batch_of(reader))
+        with FlopCounterMode(display=False, custom_mapping=IN_PLACE) as counter:
+            weighed(model, kind, batch)[0].backward()
+        assert model.flops(batch) == counter.get_total_flops(), kind.name
+
+
 @every_family
 def test_counts_are_known_before_the_network_runs(
     family: str, miniature: Any, kinds_of: Any, batch_of: Any, on_cpu: Any, built: Any

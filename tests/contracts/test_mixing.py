@@ -30,7 +30,7 @@ REASONS = (
     r"it needs rows of two, such as (AdjacentTexts|Translations)",
     r"finds no batch that carries its answers; it needs rows labelled \w+, read both ways: set layout=(SentencePairs|LabelledDocuments)",
     r"finds no batch that carries its answers; it reads the batches of",
-    r"asks for (ends|moved), which the noise of \w+ does not tell; set noise\.",
+    r"asks for \w+, which the noise of \w+ does not tell; set (noise\.|a noise that does)",
     r"uses the head of \w+, and no objective of that name has one of its own",
     r"holds states of width \d+ against token vectors of width \d+; set its head\.transform=True",
     r"share a head but declare two different ones",
@@ -39,6 +39,10 @@ REASONS = (
     r"tells what is read from what is written by their segments, and this format's pair has none",
     r"numbers \d segments, and its rows hold \d texts",
     r"uses segment \d, and the embedding has \d",
+    r"chooses among the entities of a memory, and the network has none; set network\.between",
+    r"learns from the scores of a linker, and the network has none; set network\.between",
+    r"works on (mentions|forms), which the rows do not carry; set layout\.carries",
+    r"asks a retriever; set assembly=RetrieverReader\(\)",
 )
 
 

@@ -18,7 +18,8 @@ from plume.train.stores import no_sentences_warning
 
 def _trains_on_plain_text(family: str) -> bool:
     recipe = catalog.recipe(f"{family}/tiny")
-    return recipe.corpus is CorpusKind.TEXT and not isinstance(recipe.layout, CodedBlocks)  # which needs labels
+    # Which need labels, or text in which entities are marked.
+    return recipe.corpus is CorpusKind.TEXT and not isinstance(recipe.layout, CodedBlocks) and not recipe.carries
 
 
 FAMILIES = list(filter(_trains_on_plain_text, catalog.networks()))

@@ -8,6 +8,7 @@ import pytest
 
 from plume.core.catalog import load, names
 from plume.readers.example import Example
+from plume.readers.kb_questions import KnownAnswers
 from plume.readers.squad_answers import GoldAnswer
 from plume.tuning.task import Task
 
@@ -19,6 +20,12 @@ ROWS: dict[str, tuple[Example, dict[str, Any], str]] = {  # by the part of an an
     "choice": (Example(texts=("x", "one", "two"), answer=1), {"answer": 1}, "two"),
     "score": (Example(texts=("x",), answer=2.0), {"score": 2.0}, "2.00"),
     "text": (Example(texts=("x",), answer="the cat sat on it"), {"text": "the cat sat on it"}, "the cat sat on it"),
+    "hops": (
+        Example(texts=("q",), answer=("Rome",)),
+        {"answer": "Rome", "supporting": [], "nodes": [], "one_document": "", "system_1": ""},
+        "Rome",
+    ),
+    "answers": (Example(texts=("who?",), answer=KnownAnswers(answers=("Ada",))), {"answers": ["Ada"]}, "Ada"),
     "entities": (
         Example(texts=("Ada",), answer=("B-PER",), words=((0, 3),)),
         {"tags": ["B-PER"], "entities": [{"start": 0, "end": 3, "label": "PER"}]},
@@ -28,7 +35,7 @@ ROWS: dict[str, tuple[Example, dict[str, Any], str]] = {  # by the part of an an
 ANSWERS = {
     "classification": "label", "nli": "label", "paraphrase": "label", "emoji": "label", "multi-label": "labels", "multiple-choice": "choice",
     "qa": "answer", "regression": "score", "similarity": "score", "summarisation": "text", "text-to-text": "text", "translation": "text",
-    "dialogue": "text", "ner": "entities", "pos": "entities", "segmentation": "entities",
+    "dialogue": "text", "multihop": "hops", "ner": "entities", "pos": "entities", "segmentation": "entities", "kbqa": "answers",
 }  # fmt: skip
 
 

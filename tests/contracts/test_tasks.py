@@ -58,6 +58,16 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for e in one["entities"]
     ]
     (folder / "qa.jsonl").write_text("\n".join(json.dumps(one, ensure_ascii=False) for one in asked), encoding="utf-8")
+    hops = [
+        {
+            "question": f"what is {label} of A?",
+            "answer": one["text"][e["start"] : e["end"]],
+            "context": {"A": "A is B.", "B": f"B is {text}."},
+        }
+        for (text, label), one in zip(texts[:8], spans, strict=False)
+        for e in one["entities"]
+    ]
+    (folder / "hops.jsonl").write_text("\n".join(json.dumps(one, ensure_ascii=False) for one in hops), encoding="utf-8")
     choices = [{"context": text, "choices": ["it is warm", "it is cold"], "answer": int(label == "cold")} for text, label in texts]
     (folder / "choices.jsonl").write_text("\n".join(json.dumps(one, ensure_ascii=False) for one in choices), encoding="utf-8")
     return folder
@@ -118,6 +128,25 @@ def test_tasks(family: str, task: str, base: Any, files: Path, tmp_path: Path) -
     assert same(again[0], answer) and same(again[1], answer)
     if task == "ner":
         assert tuned.predict(["", " "]) == [{"entities": [], "tags": []}] * 2
+
+
+LOOPS = {  # tasks that ask several times
+    "multihop": ("hops.jsonl", {}, {"question": "what is warm of A?", "context": {"A": "A is B.", "B": "B is the cat sunny."}}),
+    "qa": ("qa.jsonl", {"long": "recall", "answer": "head", "length": 24}, ("what is warm?", " ".join(["the cat sunny a letter"] * 8))),
+}
+
+
+@pytest.mark.parametrize("task", LOOPS)
+@pytest.mark.parametrize("family", ["xlnet", "gpt2", "elmo", "t5"])
+def test_loops(family: str, task: str, base: Any, files: Path, tmp_path: Path) -> None:
+    name, options, item = LOOPS[task]
+    file = str(files / name)
+    start_from_options(
+        base(family), task=task, train=file, dev=file, out=tmp_path / "out", epochs=0.5, measurements=1, quiet=True, **options
+    )
+    tuned = plume.load(tmp_path / "out")
+    (answer,) = tuned.predict([item])
+    assert all(same(one, answer) for one in tuned.predict([item, item]))
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -132,7 +133,9 @@ def test_in_a_terminal(folder: Path) -> None:
     """A process of its own, at the other end of a terminal: asked, answered, interrupted at the prompt, ended by Ctrl-D."""
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "plume", "chat", str(folder / "chat"), "--temperature", "0"]
-    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True)
+    # Tests that run in the background of a shell ignore Ctrl-C, and so would what they start.
+    heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True, preexec_fn=heard)
     os.close(theirs)
     seen = b""
 

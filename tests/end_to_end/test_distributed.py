@@ -21,6 +21,7 @@ NO_DROPOUT = tuple(  # each process draws its own
     f"{name}=0.0"
     for name in ("embedding.word_dropout", *(f"network.{kind}dropout" for kind in ("", "input_", "output_")), "network.weight_drop")
 )
+DROPPED = ("network.layer_drop=0.5", "training.epsilon=1e-4")
 LARGE_EPSILON = ("training.epsilon=1e-4",)  # Adam makes whole steps of gradients that are rounding alone
 
 
@@ -35,6 +36,8 @@ def losses(folder: Path) -> list[dict[str, float]]:
         ("bert", (), ()),
         pytest.param("bert", ("--fsdp",), (), marks=pytest.mark.slow),
         pytest.param("bert", ("--accumulate", "2"), (), marks=pytest.mark.slow),
+        pytest.param("bert", (), DROPPED, marks=pytest.mark.slow),  # which layers a step leaves out all processes draw alike
+        pytest.param("bert", ("--fsdp",), DROPPED, marks=pytest.mark.slow),
         pytest.param("bert", ("--fsdp",), (*WIDE, "training.optimizer=LAMB()"), marks=pytest.mark.slow),  # norms of whole matrices,
         pytest.param(
             "bert", ("--fsdp",), (*WIDE, "training.optimizer=Adafactor()"), marks=pytest.mark.slow
@@ -43,6 +46,7 @@ def losses(folder: Path) -> list[dict[str, float]]:
         pytest.param("xlnet", ("--accumulate", "2"), (), marks=pytest.mark.slow),  # and every part of them
         pytest.param("ulmfit", ("--accumulate", "2"), NO_DROPOUT, marks=pytest.mark.slow),  # carries its state on
         pytest.param("elmo", ("--accumulate", "2"), LARGE_EPSILON, marks=pytest.mark.slow),  # and each part reads both ways
+        pytest.param("realm", (), (*LARGE_EPSILON, "assembly.refresh=4"), marks=pytest.mark.slow),  # each makes its share of the index
     ],
 )
 def test_two_processes_equal_one(
@@ -61,12 +65,13 @@ def test_two_processes_equal_one(
     _, err = both.communicate()
     assert both.returncode == 0, err
     assert len(losses(one)) == len(losses(two)) > 12
+    chooses = family == "realm"  # among documents that are nearly alike to an untrained retriever, rounding chooses
     for ours, theirs in zip(losses(one), losses(two), strict=True):
-        assert ours == pytest.approx(theirs, rel=2e-5)
+        assert ours == (pytest.approx(theirs, rel=2e-3, abs=2e-3) if chooses else pytest.approx(theirs, rel=2e-5))
     left, right = load_file(one / "model.safetensors"), load_file(two / "model.safetensors")
     assert left.keys() == right.keys()
     for name, value in left.items():
-        assert torch.allclose(value, right[name], atol=2e-4, rtol=0), name
+        assert torch.allclose(value, right[name], atol=5e-3 if chooses else 2e-4, rtol=0), name
 
 
 @pytest.mark.slow

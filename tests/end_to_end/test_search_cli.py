@@ -214,7 +214,7 @@ def test_scores_of_compressed_vectors_are_called_estimates(plume: Run, tmp_path:
     model, out, queries = tmp_path / "model", tmp_path / "idx", tmp_path / "queries.tsv"
     language_model("bert").save(model)
     (tmp_path / "docs.txt").write_text("".join(f"document {number} of {number % 7} pages\n" for number in range(300)))
-    queries.write_text("document 3\tdocs.txt:4\n")
+    queries.write_text(f"document 3\t{tmp_path}/docs.txt:4\n")
     assert plume("index", tmp_path / "docs.txt", "--model", model, "--out", out, "--type", "pq", "-q").code == 0
     asked = ("search", out, "document 3", "--by", "vectors", "--top", 1)
     assert "vectors ≈ " in plume(*asked).out and "≈" not in plume(*asked, "--exact").out
@@ -241,17 +241,46 @@ def test_an_addition_that_fails_says_how_to_go_on(plume: Run, documents: Path, t
     assert again.code == 0 and "2 documents" in again.err and "5 there already" in again.err
 
 
-def test_files_of_one_name_in_two_folders(plume: Run, tmp_path: Path) -> None:
-    files = [tmp_path / folder / "notes.txt" for folder in ("one", "two")]
-    for file in files:
-        file.parent.mkdir()
-        file.write_text(f"a password for {file.parent.name}\n")
-    (tmp_path / "other.txt").write_text("nothing\n")
-    assert plume("index", *files, tmp_path / "other.txt", "--no-vectors", "--out", tmp_path / "idx", "-q").code == 0
-    assert set(found(plume("search", tmp_path / "idx", "password", "--json"))) == {"one/notes.txt:1", "two/notes.txt:1"}
-    assert found(plume("search", tmp_path / "idx", "nothing", "--json")) == ["other.txt:1"]
-    refused = plume("index", files[0], files[0], "--no-vectors", "--out", tmp_path / "twice")
+def notes(tmp_path: Path) -> None:
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "notes.txt").write_text(f"a password for {folder}\n")
+
+
+def texts(ran: Any) -> dict[str, str]:
+    return {hit["id"]: hit["text"] for hit in map(json.loads, ran.out.splitlines())}
+
+
+def test_files_of_one_name_in_two_folders(plume: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Given together or one after the other, they are told apart, and each can be updated."""
+    notes(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert plume("index", "one/notes.txt", "two/notes.txt", "--no-vectors", "--out", "together", "-q").code == 0
+    assert plume("index", "one/notes.txt", "--no-vectors", "--out", "idx", "-q").code == 0
+    assert plume("index", "add", "idx", "two/notes.txt", "-q").code == 0
+    expected = {f"{folder}/notes.txt:1": f"a password for {folder}" for folder in ("one", "two")}
+    assert texts(plume("search", "together", "password", "--json")) == expected == texts(plume("search", "idx", "password", "--json"))
+    Path("two/notes.txt").write_text("another password\n")
+    for index in ("together", "idx"):
+        assert plume("index", "update", index, "./two/notes.txt", "-q").code == 0
+        assert texts(plume("search", index, "password", "--json")) == expected | {"two/notes.txt:1": "another password"}
+    refused = plume("index", "one/notes.txt", "./one/notes.txt", "--no-vectors", "--out", "twice")
     assert refused.code == 2 and "was given before" in refused.err
+
+
+def test_an_index_keeps_the_names_that_it_was_made_with(plume: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Version 1 called documents without an id by their file's name: they are found again, and replaced."""
+    notes(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert plume("index", "one/notes.txt", "--no-vectors", "--out", "idx", "-q").code == 0
+    settings = tmp_path / "idx" / "index.json"
+    settings.write_text(json.dumps(json.loads(settings.read_text()) | {"version": 1}))
+    assert plume("index", "remove", "idx", "one/notes.txt:1", "-q").code == 0
+    assert plume("index", "add", "idx", "one/notes.txt", "-q").code == 0
+    Path("one/notes.txt").write_text("a new password\n")
+    assert plume("index", "update", "idx", "one/notes.txt", "-q").code == 0
+    assert texts(plume("search", "idx", "password", "--json")) == {"notes.txt:1": "a new password"}
+    assert json.loads(settings.read_text())["version"] == 1 and plume("index", "check", "idx").code == 0
 
 
 def test_tables_without_a_header_or_the_name_text(plume: Run, tmp_path: Path) -> None:
@@ -262,7 +291,7 @@ def test_tables_without_a_header_or_the_name_text(plume: Run, tmp_path: Path) ->
     assert found(plume("search", tmp_path / "a", "2007", "--json")) == ["2007"]
     (tmp_path / "named.csv").write_text("number,sentence\n" + "".join(f'{one},"the word, {one}"\n' for one in range(30)))
     assert plume("index", tmp_path / "named.csv", "--no-vectors", "--out", tmp_path / "b", "-q").code == 0
-    assert found(plume("search", tmp_path / "b", "word", "--where", "number = 3", "--json")) == ["named.csv:5"]
+    assert found(plume("search", tmp_path / "b", "word", "--where", "number = 3", "--json")) == [f"{tmp_path}/named.csv:5"]
     (tmp_path / "one.csv").write_text('text\n"a cat, a box"\n')
     assert plume("index", tmp_path / "one.csv", "--no-vectors", "--out", tmp_path / "c", "-q").code == 0
     assert json.loads(plume("search", tmp_path / "c", "cat", "--json").out)["text"] == "a cat, a box"

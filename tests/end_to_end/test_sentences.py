@@ -9,12 +9,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
 
 from plume.model.checkpoint import save_model
 from plume.sentences.options import train
+from plume.sentences.static_distillation import distil_static
+from plume.static.model import WordModel
+from plume.static.sif import SIF
 
 TORCHRUN = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
 SCRIPT = """
@@ -122,3 +126,16 @@ def test_an_engine_that_is_not_there(base: Path, tmp_path: Path, plume: Any) -> 
     ):
         refused = plume(*asked, *more)
         assert refused.code == 2 and said in refused.err
+
+
+def test_static_vectors_have_one_default(plume: Any, base: Path, tmp_path: Path) -> None:
+    """The same by the command line, in Python, and in what the help says."""
+    (tmp_path / "corpus.txt").write_text("the cat finds a box\n" * 5, encoding="utf-8")
+    made = {"python": distil_static(base, [str(tmp_path / "corpus.txt")], tmp_path / "python").vectors.matrix}
+    for name, more in (("default", ()), ("said", ("--smoothing", SIF().smoothing))):
+        ran = plume("sentences", "static", base, "--text", tmp_path / "corpus.txt", "--out", tmp_path / name, *more)
+        assert ran.code == 0, ran.err
+        made[name] = WordModel.load(tmp_path / name).vectors.matrix
+    np.testing.assert_array_equal(made["default"], made["python"])
+    np.testing.assert_array_equal(made["default"], made["said"])
+    assert f"[default: {SIF().smoothing}]" in " ".join(plume("sentences", "static", "--help").out.split())

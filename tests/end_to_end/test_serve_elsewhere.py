@@ -108,7 +108,7 @@ def test_without_ray_serve(plume: Callable[..., Any], folder: Path, monkeypatch:
 @pytest.fixture
 def ray(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A Ray of our own, with a token of its own; stopped by its process, so that others on this machine go on."""
-    pytest.importorskip("ray.serve", exc_type=ImportError)
+    pytest.importorskip("ray.serve", reason="Ray Serve is not there: pip install 'ray[serve]'", exc_type=ImportError)
     monkeypatch.setenv("RAY_AUTH_MODE", "token")
     monkeypatch.setenv("RAY_AUTH_TOKEN", secrets.token_urlsafe(24))
     (port,) = free_ports(1)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from plume.core.knowledge import Knowledge, fitted, needs_knowledge
 from plume.core.part import replace
 from plume.core.seeds import Draws
 from plume.data.collate import gather
@@ -24,6 +25,14 @@ from plume.train.feeding import make_reader
 from plume.train.optimizer import make_optimizer
 
 LOSSES = Path(__file__).with_name("losses.txt")
+ENTITIES = 23
+TRIPLES = np.stack([np.arange(40) % ENTITIES, np.arange(40) % 3, np.arange(40) * 7 % ENTITIES], axis=1)
+MEANT = (np.arange(ENTITIES)[:, None] + np.array([[4, 0, 9]])) % ENTITIES
+KNOWLEDGE = Knowledge(
+    entities=tuple(f"e{number}" for number in range(ENTITIES)), relations=("a", "b", "c"), path="kb", fingerprint="0", facts=len(TRIPLES),
+    arrays={"triples": TRIPLES, "vectors": np.random.default_rng(16).normal(size=(ENTITIES, 12)).astype(np.float32),
+            "candidates": MEANT, "priors": np.tile(np.array([[0.5, 0.3, 0.2]], np.float32), (ENTITIES, 1))},
+)  # fmt: skip
 TEXT, STEPS, ROWS, LENGTH = 97, 20, 6, 24
 
 
@@ -62,7 +71,11 @@ class FixedStore:
         self.document_label = np.arange(len(self.document_start) - 1) % 7
         self.vocabulary = TEXT
         self.counts = np.bincount(self.tokens, minlength=TEXT)
+        self.named: dict[str, np.ndarray] = {}
         self.units = {kind: generator.random(3000) < 0.5 for kind in ("phrase", "entity")}
+        run = np.repeat(np.arange(300), 10)  # every third run of ten tokens begins with a mention of one to four
+        inside = (run % 3 == 0) & (np.arange(3000) % 10 < 1 + run % 4)
+        self.named = {"mentions": np.where(inside, run % ENTITIES, -1), "forms": np.where(inside, run % ENTITIES, -1)}
         self.codes = 5 + np.arange(7)  # the token of each label
 
 
@@ -82,7 +95,7 @@ def _small(recipe: Recipe) -> Recipe:
 
 def losses(family: str) -> list[float]:
     """The weighted loss of each step, with dropout on; kinds of batch take turns."""
-    recipe = _small(catalog.recipe(f"{family}/tiny"))
+    recipe = _small(fitted(catalog.recipe(f"{family}/tiny"), KNOWLEDGE))
     generator = np.random.default_rng(12)
     tokenizer: Any = FixedTokenizer(recipe.format)
     special = np.isin(np.arange(tokenizer.size), tokenizer.special_ids)
@@ -96,6 +109,8 @@ def losses(family: str) -> list[float]:
     model = recipe.assembly.build(recipe, vocabulary=tokenizer.size)
     model.initialise(13)
     model.spell([f"w{number}" for number in range(tokenizer.size)])
+    if needs_knowledge(recipe):
+        model.know(KNOWLEDGE)
     optimizer = make_optimizer(model, recipe.training)
     torch.manual_seed(14)
     found = []

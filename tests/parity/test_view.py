@@ -13,10 +13,10 @@ import transformers
 
 from plume.core.part import replace
 from plume.hf.export import export
+from plume.model.gating import AttentionPlace, gated, without
 from plume.model.recipe import Recipe
 from plume.text.tokenizer import Tokenizer
 from plume.view.recording.attention import AttentionReader
-from plume.view.recording.gating import AttentionPlace, gated, without
 from plume.view.recording.subject import Subject, open_subject
 from plume.view.recording.texts import row_batch
 
@@ -92,6 +92,6 @@ def test_a_head_that_is_off_is_one_whose_output_they_zero(opened: Opened) -> Non
     handle = theirs.bert.encoder.layer[layer].attention.output.dense.register_forward_pre_hook(zeroed)
     expected = theirs(input_ids=torch.tensor([reader.read.tokens]), output_hidden_states=True).hidden_states[-1][0]
     handle.remove()
-    with torch.no_grad(), gated(subject, without(subject, AttentionPlace.SELF, layer, head)):
+    with torch.no_grad(), gated(subject.network, without(subject.network, AttentionPlace.SELF, layer, head)):
         ours = subject.network.encode(row_batch(subject, reader.read)).last[0]
     np.testing.assert_allclose(ours.numpy(), expected.detach().numpy(), atol=1e-5)

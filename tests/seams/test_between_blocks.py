@@ -95,9 +95,14 @@ def test_it_learns_and_is_counted(recipe: Any) -> None:
     assert model.body_flops(batch()) - plain.body_flops(batch()) == 3 * 2 * 2 * 9 * ENTITIES * WIDTH
 
 
-def test_nothing_stands_behind_the_last_block(recipe: Any) -> None:
-    with pytest.raises(PlumeError, match="EntityMemory cannot stand after 2 of 2 blocks"):
-        with_memory(recipe, after=2)
+def test_it_may_stand_behind_the_last_block_and_no_further(recipe: Any) -> None:
+    model = build(with_memory(recipe, after=2), vocabulary=VOCABULARY, seed=1)
+    encoded = model.encode(batch(), keep_layers=True)
+    before = model.stack.block(1)(encoded.layers[1], sight=model._told(model.sight(batch()), {}), layer=1)
+    torch.testing.assert_close(encoded.last[0, 4], before[0, 4] + model.stack.between[0].table.weight[3])
+    torch.testing.assert_close(encoded.last[0, 5], before[0, 5])
+    with pytest.raises(PlumeError, match="EntityMemory cannot stand after 3 of 2 blocks"):
+        with_memory(recipe, after=3)
 
 
 @pytest.mark.parametrize("family", ["bert", "gpt2", "t5", "xlnet", "glm"])

@@ -134,8 +134,11 @@ def test_a_family_keeps_places_or_refuses(family, miniature, stores_for, reader_
     """Whatever a layout and its noise do: where a batch says which token of the text stands there, that token stands there, or it is asked for."""
     plain = miniature(family)
     place = (SpanField(name="place"),)
-    own = [one if one.layout is None else replace(one, layout=replace(one.layout, carries=place)) for one in plain.objectives]
-    changes = {"layout": replace(plain.layout, carries=place), "objectives": tuple(own)}
+    own = [
+        one if one.layout is None else replace(one, layout=replace(one.layout, carries=one.layout.carries + place))
+        for one in plain.objectives
+    ]
+    changes = {"layout": replace(plain.layout, carries=plain.layout.carries + place), "objectives": tuple(own)}
     if plain.corpus is not CorpusKind.TEXT or not all(kind.noise.keeps_places for kind in plain.kinds):
         with pytest.raises(PlumeError, match=r"moves, adds or drops tokens|only text carries"):
             replace(plain, **changes)

@@ -23,6 +23,8 @@ COMMANDS = (
     "pretrain",
     "compare",
     "tune",
+    "prompt",
+    "compress",
     "predict",
     "eval",
     "fill",
@@ -36,6 +38,9 @@ COMMANDS = (
     "view",
     "index",
     "search",
+    "kb",
+    "ask",
+    "probe-facts",
     "serve",
     "import",
     "export",
@@ -66,7 +71,7 @@ def _options(
 
 
 for _name in COMMANDS:
-    _module = importlib.import_module(f"plume.cli.{_name}_" if _name == "import" else f"plume.cli.{_name}")
+    _module = importlib.import_module(f"plume.cli.{_name}_" if _name == "import" else f"plume.cli.{_name.replace('-', '_')}")
     if hasattr(_module, "app"):  # a group of commands
         app.add_typer(_module.app, name=_name)
     else:

@@ -15,6 +15,7 @@ def direct_task(model: Path, name: str | None) -> DirectTask | None:
     """The task of that name, if it needs no fine-tuning; None if the model was fine-tuned for it."""
     from plume.core import catalog
     from plume.core.errors import PlumeError, suggest
+    from plume.retrieval.rag.declared import is_rag
     from plume.tuning.declared import is_tuned, read_declaration
     from plume.tuning.task import DirectTask
 
@@ -30,6 +31,10 @@ def direct_task(model: Path, name: str | None) -> DirectTask | None:
         task = catalog.load("tasks", name).TASK
         if isinstance(task, DirectTask):
             return task
+    if is_rag(model):
+        raise PlumeError(
+            f'{model} answers questions from documents: plume ask {model} "…"; measure it with plume eval {model} --data FILE.'
+        )
     if own:
         raise PlumeError(f"{model} was fine-tuned for {', '.join(own)}, not for '{name}'.")
     raise PlumeError(

@@ -12,7 +12,10 @@ Texts = Annotated[list[str], typer.Argument(help="One or more texts.")]
 Vectors = Annotated[Path, typer.Argument(help="Word-vector model directory, or a word2vec, GloVe or fastText .bin file.")]
 Device = Annotated[str, typer.Option(help="cpu, cuda or mps.")]
 Runtime = Annotated[
-    str | None, typer.Option(help="torch, onnx or onnx-int8 (8-bit weights: faster, nearly the same answers).  [default: torch]")
+    str | None,
+    typer.Option(
+        help="torch, onnx, onnx-int8 (8-bit weights: faster, nearly the same answers) or torch-int8.  [default: what the model prefers, else torch]"
+    ),
 ]
 Language = Annotated[str | None, typer.Option(help="Multilingual models (xlm): language of the text.  [default: detected]")]
 Languages = Annotated[

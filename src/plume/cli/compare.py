@@ -51,6 +51,13 @@ def run(
         str | None,
         typer.Option(help="Continue on: corpus, or tasks (the training examples' texts, unlabelled).  [default: corpus]"),
     ] = None,
+    compress: Annotated[
+        str | None,
+        typer.Option(
+            help="Also make each tuned network small, comma-separated: METHOD (see 'plume compress --list'), METHOD:STUDENT, "
+            "METHOD:setting=value; @MODEL for one of them only: distil:bert/tiny,int8@minilm"
+        ),
+    ] = None,
     budget: Annotated[str | None, typer.Option(help="Pre-training budget of each run: 20m, 5e6tokens, 1e14flops.  [default: 10m]")] = None,
     seeds: Annotated[int | None, typer.Option(help="Random seeds; each run is repeated once per seed.  [default: 3]")] = None,
     size: Annotated[str | None, typer.Option(help="Model size of families named without one: tiny, mini, small …  [default: tiny]")] = None,
@@ -102,8 +109,9 @@ def run(
     resume = resume or again is not None
     given = {
         "corpus": corpus, "recipes": _listed(recipes), "models": _listed(models), "continued": _listed(continue_),
-        "continue_on": continue_on, "budget": budget, "seeds": seeds, "size": size, "tokenizer": tokenizer, "static": static,
-        "tfidf": tfidf, "overrides": set_, "tune": tune, "threads": threads, "probes": probes, "margin": margin,
+        "continue_on": continue_on, "compress": _listed(compress), "budget": budget, "seeds": seeds, "size": size,
+        "tokenizer": tokenizer, "static": static, "tfidf": tfidf, "overrides": set_, "tune": tune,
+        "threads": threads, "probes": probes, "margin": margin,
     }  # fmt: skip
     chosen = {name: value for name, value in given.items() if value is not None}
     folder = out or (study if study is not None and study.is_dir() else Path("study"))
@@ -196,11 +204,12 @@ def _print_plan(prepared: PreparedStudy, ended: Container[str] = ()) -> None:
         )
     console = Console(highlight=False, markup=False)
     console.print(table)
+    small = {one.name for one in prepared.entrants if one.made_from}
     for line in plan.lines:
         if line.mode:
             console.print(f"{line.entrant} is too large to be fine-tuned within reason: its frozen features are used (--mode {line.mode}).")
         for task, reason in line.cannot.items():
-            console.print(f"{line.entrant} cannot {f'do {task}' if task else 'be pre-trained'}: {reason}")
+            console.print(f"{line.entrant} cannot {f'do {task}' if task else _making(line.entrant in small)}: {reason}")
     study = prepared.study
     left = "remaining" if ended else "in total"
     seeds = f"{study.seeds} seeds" if study.seeds > 1 else "one seed"
@@ -211,6 +220,10 @@ def _print_plan(prepared: PreparedStudy, ended: Container[str] = ()) -> None:
         f"About {duration(plan.left(ended))} {left}, {plan.memory / 2**20:,.0f} MB of memory, "
         f"{plan.disk / 2**20:,.0f} MB on disk (not counting word vectors)."
     )
+
+
+def _making(small: bool) -> str:
+    return "be made" if small else "be pre-trained"
 
 
 def _runs(prepared: PreparedStudy) -> str:

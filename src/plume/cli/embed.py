@@ -34,6 +34,10 @@ def run(
     layer: Annotated[int | None, typer.Option(help="Layer of a network: -1 is the last, 0 the embedding.  [default: -1]")] = None,
     layers: Annotated[str | None, typer.Option(help="Several layers, averaged: 1,-1 is the first-last average.")] = None,
     joined: Annotated[bool, typer.Option("--joined", help="Concatenate --layers instead of averaging them.")] = False,
+    entities: Annotated[
+        bool,
+        typer.Option("--entities", help="The vectors of a model's own entities (eae, fae), one per entity in the order of entities.txt."),
+    ] = False,
     language: Language = None,
     runtime: Runtime = None,
     device: Device = "cpu",
@@ -46,6 +50,11 @@ def run(
     from plume.core.errors import PlumeError
 
     given = _options(pooling, layer, layers, joined=joined, language=language)
+    if entities:
+        if texts or given or resume:
+            raise PlumeError("--entities embeds what the model itself knows: leave out texts, pooling, layers and --resume.")
+        _entities(model, out, overwrite=overwrite)
+        return
     if out is not None:
         files = texts or ["-"]
         count = _files(
@@ -57,6 +66,24 @@ def run(
     if resume or overwrite or engine != "local":
         raise PlumeError("--resume, --overwrite and --engine are for files: add --out vectors.npy.")
     _print(model, texts, given, column=text, runtime=runtime, device=device, threads=threads)
+
+
+def _entities(model: Path, out: Path | None, *, overwrite: bool) -> None:
+    """As JSON lines, or as one matrix in a file."""
+    import plume
+    from plume.core.errors import PlumeError
+    from plume.core.files import write_array
+    from plume.vectors.vector_files import json_line
+
+    if out is not None and (out.suffix != ".npy" or (out.exists() and not overwrite)):
+        raise PlumeError(f"{out}: " + ("write --out entities.npy" if out.suffix != ".npy" else "it is there already; add --overwrite."))
+    names, vectors = plume.load(model).entity_vectors()
+    if out is None:
+        for name, vector in zip(names, vectors, strict=True):
+            print(json_line(name, vector), end="")
+        return
+    write_array(out, vectors)
+    print(f"{len(names):,} vectors → {out}", file=sys.stderr)
 
 
 def _options(pooling: str | None, layer: int | None, layers: str | None, *, joined: bool, language: str | None) -> dict[str, Any]:

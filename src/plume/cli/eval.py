@@ -18,6 +18,9 @@ def run(
     model: Annotated[Path, typer.Argument(help="Model directory, or a file of word vectors: word2vec, GloVe, fastText .bin.")],
     data: Annotated[list[Path] | None, typer.Option(help="Labelled file; repeat for aligned files, one per column.")] = None,
     task: TunedTask = None,
+    documents: Annotated[
+        list[Path] | None, typer.Option(help="Tasks retrieval and rag: documents to search.  [default: those of training, or of the file]")
+    ] = None,
     predictions: Annotated[Path | None, typer.Option(help="Write predictions and gold answers to this file, as JSON lines.")] = None,
     labels: Annotated[str | None, typer.Option(help="Zero-shot: candidate labels, comma-separated.  [default: those of the file]")] = None,
     template: Template = None,
@@ -45,6 +48,7 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Evaluate a fine-tuned model on a labelled file, sentence vectors on STS files, or word vectors on similarity and analogy benchmarks."""
+    from plume.cli import _own_runs
     from plume.cli._direct import zero_shot
     from plume.core.errors import PlumeError
 
@@ -66,6 +70,11 @@ def run(
             "Nothing to evaluate: give a labelled file with --data, pairs with scores with --sts, or for word vectors a file with --similarity "
             "or --analogy."
         )
+    elif _own_runs.measures(model, task):
+        scores, notes = _own_runs.measured(model, task, data, documents or [], device=device)
+        _show(scores, task or "rag", as_json=as_json, account=notes)
+    elif documents:
+        raise PlumeError("--documents are what --task retrieval and --task rag search: leave it out.")
     else:
         _task(model, data, task, predictions, options, language=language, device=device, as_json=as_json)
 

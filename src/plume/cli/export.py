@@ -17,12 +17,18 @@ def run(
         str | None,
         typer.Option(
             help="hf: a directory that transformers loads; sentence-transformers: one that it loads, with the same vectors; "
-            "onnx, torchscript: one file, with a script that runs it without plume; "
+            "onnx, torchscript: a file, or an encoder and a decoder of what writes, with a script that runs them without plume; "
             "word vectors: word2vec (text), word2vec-binary, fasttext.  "
             "[default: hf; word vectors: by the file's suffix]"
         ),
     ] = None,
-    task: Annotated[str | None, typer.Option(help="Task whose head to export, if the model is fine-tuned for several.")] = None,
+    task: Annotated[
+        str | None,
+        typer.Option(
+            help="Task to export, if the model is fine-tuned for several. onnx, torchscript of a language model: embed or generate.  "
+            "[default: generate, if it writes and has no sentence.json]"
+        ),
+    ] = None,
     int8: Annotated[bool, typer.Option("--int8", help="onnx: 8-bit weights; smaller and faster, nearly the same answers.")] = False,
     check: Annotated[
         Path | None,

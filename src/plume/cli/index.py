@@ -39,7 +39,7 @@ IndexFolder = Annotated[Path, typer.Argument(help="Index directory.")]
 Files = Annotated[list[str], typer.Argument(help="JSONL, CSV, TSV or text files (a text a line), or - for standard input.")]
 ReadyVectors = Annotated[Path | None, typer.Option("--vectors", help="Ready vectors: a .npy file, a row a document in order.")]
 TextField = Annotated[str, typer.Option("--text", help="Field that holds the text; several, joined: title,body.  [default: text]")]
-IdField = Annotated[str | None, typer.Option("--id", help="Field that holds the id.  [default: id; else file and line]")]
+IdField = Annotated[str | None, typer.Option("--id", help="Field that holds the id.  [default: id; else file:line, as the file is given]")]
 Types = Annotated[list[str] | None, typer.Option("--types", help="Type of a field: year=text; int, real, text, bool or list; repeatable.")]
 QueryModel = Annotated[Path | None, typer.Option("--model", help="Model directory.  [default: the one that made the index]")]
 Address = Annotated[str | None, typer.Option("--backend", help="Its server, with a password or elsewhere.  [default: as it was built]")]
@@ -61,10 +61,15 @@ def build(
         ),
     ] = "auto",
     recall: Annotated[float, typer.Option(help="Share of the 10 nearest that an approximate type must find.")] = 0.95,
-    metric: Annotated[str, typer.Option(help="cosine, ip (inner product) or l2 (distance).")] = "cosine",
+    metric: Annotated[
+        str | None, typer.Option(help="cosine, ip (inner product) or l2 (distance).  [default: as the model's vectors are compared]")
+    ] = None,
     words: Annotated[str, typer.Option(help="How Chinese is cut into words: jieba or trigram; none: search by vectors only.")] = "jieba",
     passage: Annotated[int, typer.Option(help="Words in a passage: longer documents are cut between sentences.")] = 200,
     overlap: Annotated[int, typer.Option(help="Words that a passage repeats of the one before; at most half of --passage.")] = 0,
+    title: Annotated[
+        str | None, typer.Option(help="Field that is put before every passage of a document when it is embedded, as --task retrieval does.")
+    ] = None,
     text: TextField = "",
     id: IdField = None,
     types: Types = None,
@@ -99,7 +104,7 @@ def build(
         made_whole(target, backend),
         Index.create(
             target, model=model, dimension=dimension, type=type, recall=recall, metric=metric, words=None if words == "none" else words,
-            passage=passage, overlap=overlap, backend=backend,
+            passage=passage, overlap=overlap, title=title, backend=backend,
         ) as index,
     ):  # fmt: skip
         added = index.add_files(files, vectors=ready, shown=_progress(quiet), **options)

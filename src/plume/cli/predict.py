@@ -67,7 +67,7 @@ def run(
     if direct is not None and language is not None:
         asking_for["language"] = language
     options = {} if direct is None else options_for(direct.predict, direct, **asking_for)
-    loaded = api.load(model, device=device, runtime=runtime or "torch")
+    loaded = api.load(model, device=device, runtime=runtime)
     if direct is None:
         assert isinstance(loaded, TunedModel), "it has the task"
         chosen = loaded.task(task)

@@ -49,10 +49,22 @@ def run(
         int,
         typer.Option(help="With --init: add so many words of the corpus that its tokenizer cuts into pieces, each started as their mean."),
     ] = 0,
+    kb: Annotated[
+        Path | None,
+        typer.Option(
+            help="Knowledge base (plume kb build), for families that are built for one; the corpus is linked to it (plume kb link)."
+        ),
+    ] = None,
     lexicon: Annotated[
         Path | None,
         typer.Option(
             help="Phrases and entities, one per line, for families that mask them whole (ernie).  [default: mined from the corpus]"
+        ),
+    ] = None,
+    documents: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Documents to look things up in (realm): JSONL with title and text, or plain text; repeatable.  [default: the corpus itself]"
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Random seed of initial weights, masking, data order and dropout.")] = 0,
@@ -75,7 +87,7 @@ def run(
     from plume.train import runs
 
     if resume is not None:
-        if recipe is not None or corpus or out is not None or set_ or objective or lexicon is not None:
+        if recipe is not None or corpus or out is not None or set_ or objective or lexicon is not None or documents or kb is not None:
             raise PlumeError("--resume uses the recipe, corpus and settings of the run: only --budget can be given with it.")
         stopped = runs.go_on(resume, budget=budget, quiet=quiet)
         _say_what_next(resume, stopped, quiet=quiet)
@@ -85,7 +97,7 @@ def run(
         raise PlumeError(f"{' and '.join(missing)} missing: plume pretrain bert/tiny --corpus corpus.txt --out runs/bert")
     # What was left as it is, is not passed on: word vectors have no use for most of it, and say so where it is given.
     given = {
-        "tokenizer": tokenizer, "init": init, "add_words": add_words or None, "lexicon": lexicon,
+        "tokenizer": tokenizer, "init": init, "add_words": add_words or None, "lexicon": lexicon, "documents": documents, "kb": kb,
         "accumulate": accumulate if accumulate != 1 else None,
         "precision": precision if precision != "auto" else None, "device": device if device != "auto" else None,
         "workers": workers if workers != 1 else None, "log_every": log_every if log_every != 10 else None, "shard": shard or None,

@@ -18,7 +18,12 @@ def run(
     ],
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port; 0 for any free one.")] = 8000,
-    runtime: Annotated[str, typer.Option(help="torch, onnx, onnx-int8, or auto: the fastest whose vectors agree.")] = "torch",
+    runtime: Annotated[
+        str | None,
+        typer.Option(
+            help="torch, onnx, onnx-int8, torch-int8, or auto: the fastest whose vectors agree.  [default: what the model prefers, else torch]"
+        ),
+    ] = None,
     threads: Annotated[int | None, typer.Option(help="CPU threads.  [default: all cores]")] = None,
     device: Device = "cpu",
     workers: Annotated[int, typer.Option(help="Number of processes, each with all models.")] = 1,
@@ -44,7 +49,12 @@ def run(
     max_seq_len: Annotated[str, typer.Option(help="Tokens of a text; NONE: as many as the longest has.", rich_help_panel=_OLD)] = "25",
     pooling_layer: Annotated[str, typer.Option(help="Layer, or several side by side: -4,-3.", rich_help_panel=_OLD)] = "-2",
     pooling_strategy: Annotated[
-        str, typer.Option(help="NONE, REDUCE_MEAN, REDUCE_MAX, REDUCE_MEAN_MAX, CLS_TOKEN or SEP_TOKEN.", rich_help_panel=_OLD)
+        str,
+        typer.Option(
+            help="NONE, REDUCE_MEAN, REDUCE_MAX, REDUCE_MEAN_MAX, CLS_TOKEN, SEP_TOKEN or CLS_POOLED; of a fine-tuned model also "
+            "CLASSIFICATION or REGRESSION.",
+            rich_help_panel=_OLD,
+        ),
     ] = "REDUCE_MEAN",
     mask_cls_sep: Annotated[bool, typer.Option("--mask-cls-sep", help="Do not pool special tokens.", rich_help_panel=_OLD)] = False,
     fixed_embed_length: Annotated[

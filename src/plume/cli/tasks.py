@@ -30,7 +30,7 @@ def run(task: Annotated[str | None, typer.Argument(help="Details of this task, w
 
 def _one(name: str) -> None:
     from plume.core import catalog
-    from plume.tuning.task import DirectTask
+    from plume.tuning.task import DirectTask, RunTask
 
     module = catalog.load("tasks", name)
     declared = module.TASK
@@ -39,7 +39,8 @@ def _one(name: str) -> None:
     if isinstance(declared, DirectTask):
         print(f'\nneeds no fine-tuning:\n  plume predict MODEL --task {name} "…"\n  plume eval MODEL --task {name} --data FILE')
         return
-    print(f"\n  plume tune MODEL --task {name} --train FILE --dev FILE --out DIRECTORY")
+    documents = " --documents FILE" if isinstance(declared, RunTask) else ""
+    print(f"\n  plume tune MODEL --task {name} --train FILE --dev FILE{documents} --out DIRECTORY")
     fixed = {"kind", "title", "metric", "name", "labels"}
     settable = {name: value for name, value in vars(declared).items() if name not in fixed and isinstance(value, bool | int | float | str)}
     if settable:

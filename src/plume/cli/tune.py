@@ -41,12 +41,19 @@ def run(
     dev: Annotated[
         list[Path] | None, typer.Option(help="Development file, for model selection.  [default: a tenth of the training examples]")
     ] = None,
+    documents: Annotated[
+        list[Path] | None, typer.Option(help="Tasks retrieval, rag and multihop: documents to search (JSONL: id, title, text); repeatable.")
+    ] = None,
+    retriever: Annotated[
+        Path | None, typer.Option(help="Task rag: model directory that finds passages, as of --task retrieval.  [default: BM25]")
+    ] = None,
     out: OutFolder = None,
     mode: Annotated[
         str | None,
         typer.Option(
             help="full: all weights; features: a small network on frozen layers; probe: a linear layer on a frozen layer; "
-            "adapters: low-rank adapters (LoRA).  [default: full; features for word vectors and ELMo]"
+            "adapters: low-rank adapters (LoRA); prefix: keys and values in front of every layer.  "
+            "[default: full; features for word vectors and ELMo]"
         ),
     ] = None,
     pooling: Annotated[
@@ -58,6 +65,7 @@ def run(
     ] = None,
     text: Annotated[list[str] | None, typer.Option(help="Data: text column, by name or number; twice for pairs.")] = None,
     label: Annotated[str | None, typer.Option(help="Data: label column, by name or number.")] = None,
+    kb: Annotated[Path | None, typer.Option(help="Data: knowledge base directory, for questions to it (see 'plume kb').")] = None,
     language: Annotated[
         str | None,
         typer.Option(
@@ -95,6 +103,13 @@ def run(
             show_default="for entities and words, with tiny and mini models and with features",
         ),
     ] = None,
+    long: Annotated[
+        str | None,
+        typer.Option(
+            help="Question answering: how texts longer than a row are read: windows, or recall of the parts that matter (CogLTX).  "
+            "[default: windows]"
+        ),
+    ] = None,
     answer: Annotated[str | None, typer.Option(help="Encoder–decoders: answer by text (generate labels) or by a head.")] = None,
     task_set: Annotated[
         list[str] | None, typer.Option(help="Task: a setting, such as longest_answer=50; with several tasks ner.crf=true; repeatable.")
@@ -108,6 +123,7 @@ def run(
     resume: Resumed = None,
 ) -> None:
     """Fine-tune a model for a task, from plain data files. Ctrl-C saves and exits; --resume continues."""
+    from plume.cli import _own_runs as _own
     from plume.core.errors import PlumeError
     from plume.tuning.options import start_from_options
     from plume.tuning.tune import resume as go_on
@@ -115,23 +131,39 @@ def run(
     options: dict[str, Any] = given(
         epochs=epochs, batch=batch, rate=rate, length=length, budget=budget, metric=metric, patience=patience, answer=answer,
         accumulate=accumulate, precision=precision, device=device, save_every=save_every, mode=mode, pooling=pooling, label=label,
-        language=language, from_scratch=from_scratch or None, tensorboard=tensorboard or None, seed=seed or None,
+        language=language, from_scratch=from_scratch or None, long=long, tensorboard=tensorboard or None, seed=seed or None,
     )  # fmt: skip
     changes = {"frozen_layers": freeze, "adapters.rank": rank, "place": place, "layer": layer, "dropout": dropout}
     adapted = [*(f"{name}={value}" for name, value in changes.items() if value is not None), *(adapt or ())]
     if resume is not None:
-        if any((model, out, task, train, dev, text, set_, options, adapted, crf is not None, task_set)):
+        given_too = (model, out, task, train, dev, documents, retriever, text, set_, options, adapted, crf is not None, task_set, kb)
+        if any(given_too):
             raise PlumeError("--resume uses the model, task, files and settings of the run: give no other option with it.")
-        _finish(go_on(resume, quiet=quiet), quiet=quiet)
+        if not _own.resumed(resume, quiet=quiet):
+            _finish(go_on(resume, quiet=quiet), quiet=quiet)
         return
     if model is None or not task or out is None:
         raise PlumeError(
             "A model, a task, its files and an output directory are needed: "
             "plume tune runs/bert --task ner --train train.conll --dev dev.conll --out runs/bert-ner"
         )
+    if _own.has_run_of_its_own(task):
+        own = options | {
+            "dropout": dropout,
+            "overrides": set_ or (),
+            "task_options": task_set or (),
+            "text": text,
+            "crf": crf,
+            "freeze": freeze,
+            "kb": kb,
+        }
+        _own.begin(model, task, train=train, dev=dev, documents=documents, retriever=retriever, out=out, quiet=quiet, **own)
+        return
+    if retriever or (documents and len(documents) > 1):
+        raise PlumeError("--retriever and several --documents are for --task retrieval and --task rag: leave them out.")
     made = start_from_options(
         model, task=task, train=train or None, dev=dev or None, out=out, text=text or (), adapt=adapted, overrides=set_ or (),
-        task_options=task_set or (), crf=crf, quiet=quiet, **options,
+        task_options=task_set or (), crf=crf, kb=kb, documents=documents[0] if documents else None, quiet=quiet, **options,
     )  # fmt: skip
     _finish(made, quiet=quiet)
 

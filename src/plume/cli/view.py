@@ -67,6 +67,8 @@ def run(
         )
     named = None if task is None else _only(task)
     if view in inside.VIEWS:
+        if against is not None:
+            raise PlumeError(f"--view {view} shows one model: leave out --against (head, model, neuron and switch show two).")
         inside.write_text_view(
             view, model, text, pair=pair, written=target, task=named, baseline=baseline, said=text_language, language=language, out=out
         )  # fmt: skip

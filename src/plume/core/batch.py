@@ -32,6 +32,7 @@ class Target:
     whole: bool = False  # every position is asked about, in order: nothing to pick
     context: Array | None = None  # [N, K] other positions that the head reads, like `index` or, where there is one, like `slot` (span ends)
     feature: Array | None = None  # [N] what else the head is told of each (the place inside a span)
+    links: Array | None = None  # [G, N, N] 1 where, of a group's rows in `context`, the first points at the second
 
     def map(self, change: Callable[[Array], Array]) -> Target:
         """The same target with `change` applied to each array."""

@@ -13,6 +13,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from plume.core.errors import PlumeError
 
 _OTHER = "choose another --out"
@@ -116,6 +118,16 @@ def write_atomic(path: Path, write: Callable[[Path], object]) -> None:
 def write_text(path: Path, text: str) -> None:
     """The whole text or, if anything fails, what was there before."""
     write_atomic(path, lambda target: target.write_text(text, encoding="utf-8"))
+
+
+def write_array(path: Path, array: Any) -> None:
+    """The same, as numpy's own format."""
+
+    def write(target: Path) -> None:
+        with target.open("wb") as handle:
+            np.save(handle, array)
+
+    write_atomic(path, write)
 
 
 def write_json(path: Path, data: Any) -> None:

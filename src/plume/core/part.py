@@ -9,11 +9,14 @@ from __future__ import annotations
 import dataclasses
 import enum
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from plume.core import own_parts
 from plume.core.errors import PlumeError
 from plume.core.part_fields import hints
+
+if TYPE_CHECKING:
+    from plume.core.knowledge import Knowledge
 
 replace = dataclasses.replace
 
@@ -25,6 +28,13 @@ class Part:
     >>> part_from_json(Tokens(rate=0.2).to_json()) == Tokens(rate=0.2)
     True
     """
+
+    needs_knowledge: ClassVar[bool] = False  # is it built for one knowledge base (`core/knowledge.py`)?
+    reads_arrays: ClassVar[tuple[str, ...]] = ()  # and what of it do its modules read beside names: triples, vectors
+
+    def for_knowledge(self, knowledge: Knowledge) -> Self:
+        """The same with the numbers of this knowledge base, where it is built for one."""
+        return self
 
     def to_json(self) -> dict[str, Any]:
         """The record as JSON holds it: the address of its class, and every field."""

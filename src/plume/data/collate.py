@@ -31,6 +31,7 @@ class Frame:
     sentences: bool = False  # say which sentence each token belongs to
     restarts: bool = False  # positions begin again with the second text
     carries: tuple[str, ...] = ()  # the fields that ride with the tokens
+    attached: tuple[str, ...] = ()  # and what a run may have laid beside them
 
     @property
     def specials(self) -> int:
@@ -50,6 +51,7 @@ class Frame:
             sentences=sentences,
             restarts=layout.restarts,
             carries=tuple(one.name for one in layout.carries),
+            attached=layout.attached,
         )
 
 
@@ -94,10 +96,15 @@ def gather(store: Store, plan: RowPlan, index: Array, frame: Frame, special_ids:
         position=_restarting(pieces, begin, row, column, text) if frame.restarts else None,
         sentence=_sentences(store, there, special) if frame.sentences else None,
         units={kind: ~is_text | _starts(begins, there, backward) for kind, begins in store.units.items()},
-        named={name: np.where(is_text, store.named[name][there], NONE) for name in frame.carries},
+        named={name: np.where(is_text, store.named[name][there], NONE) for name in _riding(store, frame)},
         label=None if plan.label is None else plan.label[index],
         backward=backward,
     )
+
+
+def _riding(store: Store, frame: Frame) -> tuple[str, ...]:
+    """The names of what rides with the tokens; what is attached may be missing."""
+    return (*frame.carries, *(name for name in frame.attached if name in store.named))
 
 
 def _starts(begins: NDArray[np.bool_], there: Array, backward: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
@@ -181,7 +188,7 @@ class Collator:
             within=aim.within,
             segment=self._numbered(segment, aim.shown.shape),
             labels=labels,
-            named={name: values[:, :time] for name, values in rows.named.items()},
+            named={name: values[:, :time] for name, values in rows.named.items()} | aim.named,
             backward=rows.backward,
             source=self._source(aim),
         )
@@ -203,7 +210,7 @@ class Collator:
         """Full and causal stay what they are; every other order is written as rank."""
         if aim.rank is not None:
             return Order.RANKED, aim.rank
-        order = Order.CAUSAL if aim.source is not None else self.noise.order
+        order = Order.CAUSAL if aim.source is not None and self.noise.target.decoder else self.noise.order
         steps = np.broadcast_to(np.arange(aim.shown.shape[1], dtype=np.int64), aim.shown.shape)
         if order is Order.REVERSED:
             return Order.RANKED, np.ascontiguousarray(aim.shown.shape[1] - steps)

@@ -75,32 +75,39 @@ def mark_units(store: Store, entries: Iterable[LexiconEntry], tokenizer: Tokeniz
     return {kind.value: unit_starts(store, encoded_forms(texts, tokenizer)) for kind, texts in by_kind.items()}
 
 
-def encoded_forms(texts: Sequence[str], tokenizer: Tokenizer) -> list[tuple[int, ...]]:
-    """The ids of each text at the start of a line, after a space, and after a sign: the same for some tokenizers, not for all."""
+def encoded_forms(texts: Sequence[str], tokenizer: Tokenizer, *, least: int = 2) -> list[tuple[int, ...]]:
+    """The ids of each text at the start of a line, after a space, and after a sign: the same for some tokenizers, not for all.
+
+    Those of fewer than `least` tokens are left out: hiding them whole is nothing new."""
     before = "，"
     sign = tokenizer.encode([before])[0]
     after = [ids[len(sign) :] for ids in tokenizer.encode([before + text for text in texts]) if ids[: len(sign)] == sign]
     found = [*tokenizer.encode(texts), *tokenizer.encode([f" {text}" for text in texts]), *after]
     known = (tuple(ids) for ids in found if tokenizer.unknown not in ids)
-    return list(dict.fromkeys(ids for ids in known if len(ids) > 1))
+    return list(dict.fromkeys(ids for ids in known if len(ids) >= least))
 
 
 def unit_starts(store: Store, phrases: Sequence[Sequence[int]]) -> NDArray[np.bool_]:
     """[N] true where a word or a phrase begins, false inside. From left to right, the longest phrase first; whole words only."""
     starts = np.array(store.word_start)
-    place, size = _matches(store, phrases)
-    kept = _without_overlaps(place, size)
-    place, size = place[kept], size[kept]
+    place, size = found_phrases(store, phrases)
     inside = np.repeat(place, size - 1) + 1 + np.arange(int((size - 1).sum())) - np.repeat(np.cumsum(size - 1) - (size - 1), size - 1)
     starts[inside] = False
     return starts
+
+
+def found_phrases(store: Store, phrases: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where phrases stand, and how long they are: from left to right, the longest first, none over another."""
+    place, size = _matches(store, phrases)
+    kept = _without_overlaps(place, size)
+    return place[kept], size[kept]
 
 
 def _matches(store: Store, phrases: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Where a phrase can begin, and the length of the longest that does."""
     by_length: dict[int, list[Sequence[int]]] = {}
     for phrase in phrases:
-        if len(phrase) > 1:
+        if len(phrase):
             by_length.setdefault(len(phrase), []).append(phrase)
     hashes = {length: np.unique(_hash(np.array(group))) for length, group in by_length.items()}
     opens = np.zeros(store.vocabulary, bool)

@@ -23,9 +23,9 @@ class FileKind:
     """A file of a graph: what it is called, how it is written and opened, and what a script needs to run it."""
 
     title: str
-    file: str
+    suffix: str
     needs: str  # what a script imports
-    opened: str  # … and writes, to have `run`
+    opened: str  # … and writes, to have `opened(part)`, which runs that file
     write: Callable[[Graph, Path, bool], None]
     open: Callable[[Graph, Path], Run]
 
@@ -34,9 +34,11 @@ def _write_torchscript(graph: Graph, path: Path, int8: bool) -> None:
     if int8:
         raise PlumeError("--int8 is for --to onnx.")
     with quiet(), torch.inference_mode(False), torch.no_grad():
-        traced: Any = torch.jit.trace(  # type: ignore[no-untyped-call]
-            graph, graph.example(), check_inputs=list(graph.trials()), check_tolerance=1e-3
-        )
+        traced: Any = torch.jit.trace(graph, graph.example(), check_trace=False)  # type: ignore[no-untyped-call]
+        try:
+            graph.require_alike(lambda given: traced(*given))
+        except AssertionError as error:
+            raise PlumeError("torch cannot write this model as TorchScript: at other shapes a trace computes something else.") from error
         torch.jit.save(traced, str(path))
 
 
@@ -59,26 +61,28 @@ def _open_onnx(graph: Graph, path: Path) -> Run:
 KINDS = {
     "onnx": FileKind(
         title="ONNX",
-        file="model.onnx",
+        suffix=".onnx",
         needs="import onnxruntime",
-        opened="""session = onnxruntime.InferenceSession(str(here / "model.onnx"))
-
-
-def run(feed):
-    return session.run(None, {one.name: feed[one.name] for one in session.get_inputs()})""",
+        opened='''def opened(part):
+    """What runs a file: arrays by name in, a list of arrays out."""
+    session = onnxruntime.InferenceSession(str(here / f"{part}.onnx"))
+    return lambda feed: session.run(None, {one.name: feed[one.name] for one in session.get_inputs()})''',
         write=lambda graph, path, int8: write_onnx(graph, path, int8=int8),
         open=_open_onnx,
     ),
     "torchscript": FileKind(
         title="TorchScript",
-        file="model.pt",
+        suffix=".pt",
         needs="import torch",
-        opened="""model = torch.jit.load(str(here / "model.pt"))
+        opened='''def opened(part):
+    """What runs a file: arrays by name in, a list of arrays out."""
+    model, inputs = torch.jit.load(str(here / f"{part}.pt")), config["parts"][part]["inputs"]
 
+    def run(feed):
+        with torch.inference_mode():
+            return [one.numpy() for one in model(*(torch.from_numpy(feed[name]) for name in inputs))]
 
-def run(feed):
-    with torch.inference_mode():
-        return [one.numpy() for one in model(*(torch.from_numpy(feed[name]) for name in config["inputs"]))]""",
+    return run''',
         write=_write_torchscript,
         open=_open_torchscript,
     ),

@@ -52,10 +52,10 @@ class LanguageGraph(Graph):
 
 
 def _token_head(language: LanguageModel) -> HeadModule | None:
-    """Which predicts a token from the state that stands at its place, or before it."""
-    can = language.abilities
+    """Which predicts a token from the state that stands at its place, or before it; ELECTRA's reads another network, its generator."""
+    can, assembly = language.abilities, language.recipe.assembly
     kind = can.causal() or can.masked()
-    return None if kind is None or kind.noise.target.streams or language.recipe.assembly.decodes else can.head(kind)
+    return None if kind is None or kind.noise.target.streams or assembly.decodes or assembly.generates else can.head(kind)
 
 
 class _Normalise(nn.Module):

@@ -12,6 +12,7 @@ from plume.tasks.multiple_choice import MultipleChoice
 from plume.tuning.kinds.answering import QuestionAnswering
 from plume.tuning.kinds.labelling import TextTask
 from plume.tuning.task import Task
+from plume.tuning.writing.worded import ByText
 
 
 def examples_for(task: Task, file: Path | None) -> Sequence[Example]:
@@ -22,6 +23,7 @@ def examples_for(task: Task, file: Path | None) -> Sequence[Example]:
 
 
 def _items(task: Task) -> Iterator[Any]:
+    task = task.task if isinstance(task, ByText) else task
     for place, text in enumerate(TEXTS):
         other = TEXTS[(place + 5) % len(TEXTS)]
         if isinstance(task, QuestionAnswering):

@@ -16,6 +16,7 @@ from plume.tuning.kinds.answering import QuestionAnswering
 from plume.tuning.kinds.labelling import LabelTask
 from plume.tuning.kinds.regression import Regression
 from plume.tuning.kinds.tagging import Tagging, TagKind
+from plume.tuning.long_texts.answering import RecalledAnswering
 from plume.tuning.rows.rows import Coder
 from plume.tuning.rows.word_cuts import ALONE
 from plume.tuning.task import Task
@@ -59,6 +60,8 @@ def _own(task: Task, graph: TaskGraph, coder: Coder) -> tuple[str, Config]:
     """What a kind of task needs."""
     if isinstance(task, Tagging):
         return "tag", _tagging(task, graph, coder)
+    if isinstance(task, RecalledAnswering):
+        raise PlumeError(f"{task.called} recalls what matters of a long text round by round, which no graph does: let plume answer.")
     if isinstance(task, QuestionAnswering):
         room = coder.room(2)
         return "span", {

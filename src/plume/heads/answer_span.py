@@ -1,14 +1,15 @@
-"""Answer spans: where in the text an answer begins and ends (BERT §4.2)."""
+"""ScoreKind spans: where in the text an answer begins and ends (BERT §4.2)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from plume.core.batch import Encoded, Target
-from plume.heads.head import Dims, Head, HeadModule, Loss, precise
+from plume.heads.head import Dims, Head, HeadModule, Loss, ScoreKind, precise
 from plume.nn.dropout import Dropout
 
 
@@ -24,6 +25,8 @@ class AnswerSpan(Head):
 
 class AnswerSpanModule(HeadModule):
     """Two scores a token: it begins the answer, it ends it."""
+
+    answer: ClassVar[ScoreKind] = ScoreKind.PLACE
 
     def __init__(self, part: AnswerSpan, dims: Dims) -> None:
         super().__init__()

@@ -9,7 +9,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from plume.core.batch import Encoded, Target
-from plume.heads.head import Dims, Head, HeadModule, Loss, precise
+from plume.heads.head import Dims, Head, HeadModule, Loss, at, precise
+from plume.nn.factorised import narrowed, vector_width
 
 _NEVER = 1e-30  # stands for a probability of 0, whose logarithm has no gradient
 
@@ -35,7 +36,7 @@ class CopyingModule(HeadModule):
     def __init__(self, dims: Dims) -> None:
         super().__init__()
         self.token = dims.token
-        self.dense = nn.Linear(dims.width, dims.token.embedding_dim)
+        self.dense = nn.Linear(dims.width, vector_width(dims.token))
         self.memory = nn.Linear(dims.width, dims.width, bias=False)
         self.state = nn.Linear(dims.width, dims.width)
         self.score = nn.Linear(dims.width, 1, bias=False)
@@ -43,7 +44,7 @@ class CopyingModule(HeadModule):
 
     def logits(self, hidden: Tensor) -> Tensor:
         """Of the vocabulary alone."""
-        return F.linear(self.dense(hidden), self.token.weight)
+        return F.linear(narrowed(self.token, self.dense(hidden)), self.token.weight)
 
     def attention(self, encoded: Encoded) -> tuple[Tensor, Tensor]:
         """[B, T, S] where each state would copy from, and [B, T] the logit of writing a token of the vocabulary instead."""
@@ -66,6 +67,9 @@ class CopyingModule(HeadModule):
         place = encoded.source.tokens[:, None].expand(looks.shape)
         copied = torch.zeros_like(written).scatter_add(2, place, precise(looks))
         return _mixed(written, copied, precise(gate)[:, :, None])
+
+    def taught(self, encoded: Encoded, target: Target) -> Tensor:
+        return at(replace(encoded, last=self.log_probabilities(encoded)), target)
 
     def next_scores(self, encoded: Encoded) -> Tensor:
         return self.log_probabilities(replace(encoded, last=encoded.last[:, -1:]))[:, 0]
@@ -91,7 +95,8 @@ class CopyingModule(HeadModule):
         return Loss(total=total, count=len(target.value), correct=(everything.argmax(-1) == target.value).sum())
 
     def flops(self, predictions: int) -> int:
-        return 2 * predictions * (self.dense.weight.numel() + self.token.weight.numel())
+        own = [self.dense.weight.numel(), *(value.numel() for value in self.token.parameters())]
+        return 2 * predictions * sum(own)
 
     def source_flops(self, *, rows: int, queries: int, source: int) -> int:
         width = self.memory.in_features

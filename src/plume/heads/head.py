@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import enum
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from torch import Tensor, nn
@@ -19,6 +20,7 @@ class Dims:
     width: int
     token: nn.Embedding  # for tied output weights
     pooler: nn.Module | None = None
+    entity: nn.Embedding | None = None  # vectors of a knowledge base's entities, where the network has some
     characters: Tensor | None = None  # [V, C] of each word, where the vocabulary is spelled
 
 
@@ -30,10 +32,26 @@ class Loss:
     count: Tensor | int
     correct: Tensor | None = None
     classes: Tensor | None = None  # [C] how often each class was right, where there are few: guessing knows their shares
+    further: dict[str, Tensor] = field(default_factory=dict)  # other sums over the same count, to be shown beside it
+
+
+class ScoreKind(enum.StrEnum):
+    """What a head's scores are, to whoever learns from them."""
+
+    ONE = "one"  # logits over the last axis: one of them is right
+    PLACE = "place"  # [B, T, …] logits over the second axis: one place is right
+    EACH = "each"  # a logit for each class, which is there or not
+    NUMBER = "number"  # what is predicted, itself
 
 
 class HeadModule(nn.Module):
     """A head with its weights."""
+
+    answer: ClassVar[ScoreKind] = ScoreKind.ONE
+    reads_between: ClassVar[bool] = False  # only what a module between two blocks left
+
+    def initialise(self) -> None:
+        """First weights that are not those of every family."""
 
     def loss(self, encoded: Encoded, target: Target) -> Loss:
         """Summed over what the target asks."""
@@ -43,6 +61,10 @@ class HeadModule(nn.Module):
         """Of the matrix products of one forward pass."""
         dense = [part.in_features * part.out_features for part in self.modules() if isinstance(part, nn.Linear)]
         return 2 * predictions * sum(dense)
+
+    def step_flops(self, predictions: int, named: Mapping[str, Tensor]) -> int:
+        """Of a training step: forward, and twice that backward; `named` is what the batch carries beside its tokens."""
+        return 3 * self.flops(predictions)
 
     def source_flops(self, *, rows: int, queries: int, source: int) -> int:
         """Of those that a head makes besides for a decoder's rows, whatever is asked (it looks at the source again: PALM)."""
@@ -64,6 +86,14 @@ class HeadModule(nn.Module):
         """What a task decides by, of the logits of what was `asked`: here themselves."""
         return precise(logits)
 
+    def soft(self, logits: Tensor, target: Target) -> Tensor:
+        """The same as a student is taught by them, or is held against them."""
+        return self.weighed(logits, target)
+
+    def taught(self, encoded: Encoded, target: Target) -> Tensor:
+        """What it says to a student, or as one, of the states at the positions that the target names."""
+        return self.soft(self.logits(self.asked(encoded, target)), target)
+
     def log_probabilities(self, encoded: Encoded) -> Tensor:
         """[B, T, V] of what a decoder writes."""
         return precise(self.logits(encoded.last)).log_softmax(-1)
@@ -82,6 +112,7 @@ class Head(Part):
     """A declaration of what answers, built on the states of a network."""
 
     reads_rows: ClassVar[bool] = False  # a sentence's from all of its tokens, not from the first alone
+    of_tokens: ClassVar[bool] = True  # does it choose among the vocabulary, where noise asks it?
     reads_text: ClassVar[bool] = False  # one state of a text, which may as well be a pooled one
 
     @property

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from plume.core.batch import Target
 from plume.core.errors import PlumeError
-from plume.heads.head import Dims, Loss, precise
+from plume.heads.head import Dims, HeadModule, Loss, precise
 from plume.heads.token_prediction import TokenPrediction, TokenPredictionModule
 
 
@@ -107,5 +107,4 @@ class SampledSoftmaxModule(TokenPredictionModule):
 
     def flops(self, predictions: int) -> int:
         seen = min(self.samples, len(self.token.weight))
-        dense = 0 if self.dense is None else self.dense.weight.numel()
-        return 2 * predictions * (dense + seen * self.token.embedding_dim)
+        return HeadModule.flops(self, predictions) + 2 * predictions * seen * self.token.embedding_dim

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from plume.core.batch import Encoded, Target
-from plume.heads.head import Dims, Head, HeadModule, Loss, at, precise
+from plume.heads.head import Dims, Head, HeadModule, Loss, ScoreKind, at, precise
 from plume.nn.activation import Activation
 from plume.nn.dropout import Dropout
 
@@ -71,6 +71,8 @@ class MultiLabelClassification(SentenceClassification):
 class MultiLabelModule(SentenceClassificationModule):
     """A sigmoid for each class."""
 
+    answer: ClassVar[ScoreKind] = ScoreKind.EACH
+
     def loss(self, encoded: Encoded, target: Target) -> Loss:
         scores = precise(self.logits(at(encoded, target)))
         total = F.binary_cross_entropy_with_logits(scores, target.value.to(scores.dtype), reduction="sum") / self.part.classes
@@ -90,6 +92,8 @@ class SentenceRegression(SentenceClassification):
 
 class SentenceRegressionModule(SentenceClassificationModule):
     """Its one output is the number."""
+
+    answer: ClassVar[ScoreKind] = ScoreKind.NUMBER
 
     def loss(self, encoded: Encoded, target: Target) -> Loss:
         scores = precise(self.logits(at(encoded, target))).squeeze(-1)

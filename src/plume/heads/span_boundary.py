@@ -11,6 +11,7 @@ from plume.core.batch import Encoded, Target
 from plume.heads.head import Dims, Head, HeadModule, Loss
 from plume.heads.token_prediction import TokenPrediction, TokenPredictionModule
 from plume.nn.activation import Activation
+from plume.nn.factorised import vector_width
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,8 +36,8 @@ class SpanBoundaryModule(HeadModule):
         self.place = nn.Embedding(part.places, part.place_width)
         self.first = nn.Linear(2 * dims.width + part.place_width, dims.width)
         self.first_norm = nn.LayerNorm(dims.width, eps=part.epsilon)
-        self.second = nn.Linear(dims.width, dims.token.embedding_dim)
-        self.second_norm = nn.LayerNorm(dims.token.embedding_dim, eps=part.epsilon)
+        self.second = nn.Linear(dims.width, vector_width(dims.token))
+        self.second_norm = nn.LayerNorm(vector_width(dims.token), eps=part.epsilon)
         self.output = TokenPredictionModule(TokenPrediction(transform=False), dims)
 
     def flops(self, predictions: int) -> int:

@@ -51,6 +51,14 @@ class TokenLabellingModule(HeadModule):
         marginal = self.crf.marginals(sentences, length)[inside].clamp(min=1e-12).log()
         return marginal + F.one_hot(best, marginal.shape[-1]) * 100.0
 
+    def soft(self, logits: Tensor, target: Target) -> Tensor:
+        """A teacher's chain says how probable each label is, all others considered; a student learns that by each word, where it has gradients."""
+        emission = precise(logits)
+        if self.crf is None or emission.requires_grad:
+            return emission.log_softmax(-1)
+        sentences, length, inside = _in_sentences(emission, target)
+        return self.crf.marginals(sentences, length)[inside].clamp(min=1e-12).log()
+
     def loss(self, encoded: Encoded, target: Target) -> Loss:
         emission = precise(self.logits(at(encoded, target)))
         correct = (emission.detach().argmax(-1) == target.value).sum()

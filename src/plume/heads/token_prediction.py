@@ -13,6 +13,7 @@ from plume.core.batch import Encoded, Target
 from plume.heads.cross_entropy import linear_cross_entropy
 from plume.heads.head import Dims, Head, HeadModule, Loss, at
 from plume.nn.activation import Activation
+from plume.nn.factorised import narrowed, vector_width
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +41,7 @@ class TokenPredictionModule(HeadModule):
 
     def __init__(self, part: TokenPrediction, dims: Dims) -> None:
         super().__init__()
-        vocabulary, embedding_width = dims.token.weight.shape
+        vocabulary, embedding_width = dims.token.num_embeddings, vector_width(dims.token)
         self.part = part
         self.token = dims.token if part.tied else nn.Embedding(vocabulary, dims.width)
         self.scale = 1.0 / math.sqrt(dims.width) if part.scaled else 1.0
@@ -49,11 +50,11 @@ class TokenPredictionModule(HeadModule):
         self.bias = nn.Parameter(torch.zeros(vocabulary)) if part.bias else None
 
     def transform(self, hidden: Tensor) -> Tensor:
-        """[..., D] states to what is held against the tokens' vectors."""
+        """[..., D] states to what is held against the rows of the tokens' table."""
         if self.dense is None or self.norm is None:
-            return hidden if self.scale == 1.0 else hidden * self.scale
+            return narrowed(self.token, hidden if self.scale == 1.0 else hidden * self.scale)
         transformed: Tensor = self.norm(self.part.activation(self.dense(hidden)))
-        return transformed
+        return narrowed(self.token, transformed)
 
     def logits(self, hidden: Tensor) -> Tensor:
         return F.linear(self.transform(hidden), self.token.weight, self.bias)

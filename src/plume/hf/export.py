@@ -9,6 +9,7 @@ from typing import Any
 from plume.core.batch import Order
 from plume.core.errors import PlumeError
 from plume.core.files import write_folder, write_json
+from plume.model.assembly import EncoderDecoder
 from plume.model.bridge import Bridge
 from plume.model.checkpoint import TOKENIZER, WEIGHTS, save_weights, state_of
 from plume.model.keymap import State
@@ -64,8 +65,7 @@ def bridge_for(recipe: Recipe, out: Path) -> Bridge:
     bridge = catalog.bridge(recipe)
     if bridge is None:
         raise PlumeError(f"{recipe.name} has no counterpart in transformers, so it cannot be exported to it.")
-    if recipe.transformer.pruned:
-        raise PlumeError("This model's heads are pruned, and transformers no longer knows pruned models: export the unpruned one.")
+    _refuse_pruned(recipe)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise PlumeError(f"{out} exists already: choose another --out.")
     if out.exists():
@@ -73,9 +73,33 @@ def bridge_for(recipe: Recipe, out: Path) -> Bridge:
     return bridge
 
 
+def _refuse_pruned(recipe: Recipe) -> None:
+    networks = [recipe.transformer]
+    if isinstance(recipe.assembly, EncoderDecoder):
+        networks.append(recipe.assembly.decoder(recipe.transformer))
+    if any(network.pruned or network.pruned_across for network in networks):
+        raise PlumeError("This model's heads are pruned, and transformers no longer knows pruned models: export the unpruned one.")
+    if any(network.inner for network in networks):
+        raise PlumeError(
+            "This model's blocks have feed-forward widths of their own, and transformers knows one for all: export it to ONNX, or prune with "
+            "--set even=true."
+        )
+
+
+def multiplied(state: State) -> State:
+    """Token vectors that are a narrow table and a matrix (nn/factorised.py), written out: transformers has no place for the two."""
+    widen = state.get("embedding.token.widen.weight")
+    if widen is None:
+        return state
+    whole = {"embedding.token.weight": state["embedding.token.weight"] @ widen.T}
+    return {name: value for name, value in (state | whole).items() if value is not widen}
+
+
 def _fill(folder: Path, model: Model, tokenizer: Tokenizer, bridge: Bridge) -> None:
     state = {
-        name: value for name, value in state_of(model).items() if not any(name.startswith(f"{module}.") for module in bridge.unmatched)
+        name: value
+        for name, value in multiplied(state_of(model)).items()
+        if not any(name.startswith(f"{module}.") for module in bridge.unmatched)
     }
     second = {name: value for name, value in state.items() if bridge.second is not None and bridge.second.keys.knows(name)}
     body = {name: value for name, value in state.items() if bridge.keys.knows(name)}

@@ -13,6 +13,7 @@ from plume.core.files import read_json, write_folder, write_text
 from plume.core.part import replace
 from plume.heads.head import Head
 from plume.heads.sentence_classification import SentenceClassification
+from plume.hf.dpr import dpr_vectors
 from plume.hf.export import SECOND
 from plume.hf.reading import bridge_of, read_config, read_languages, read_state, read_tokenizer
 from plume.hf.sentence_folders import read_sentence, transformer_folder
@@ -68,7 +69,7 @@ def import_folder(folder: Path, out: Path) -> Imported:
     """Read `folder`, write a model directory at `out`, whole or not at all."""
     check_free(out)
     body = read_folder(transformer_folder(folder))
-    imported = with_fields(body, sentence=read_sentence(folder, body.tokenizer))
+    imported = with_fields(body, sentence=read_sentence(folder, body.tokenizer) or dpr_vectors(body.config))
     if imported.head is not None:
         imported.notes.append(f"The head of {imported.head.architecture} was left out: this is the model below it.")
     if out.exists():

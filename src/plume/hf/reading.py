@@ -9,6 +9,7 @@ from torch import Tensor
 
 from plume.core.errors import PlumeError, suggest
 from plume.core.files import read_json
+from plume.hf.dpr import DPR, as_bert, without_wrapping
 from plume.model.bridge import Bridge
 from plume.model.checkpoint import WEIGHTS, read_weights
 from plume.model.config_map import Config
@@ -27,7 +28,7 @@ def read_config(folder: Path) -> Config:
     if not folder.is_dir():
         raise PlumeError(f"There is no directory at {folder}.")
     config: Config = read_json(folder / "config.json", "a Hugging Face directory has one beside its weights")
-    return config
+    return as_bert(config, folder) if config.get("model_type") == DPR else config
 
 
 def bridge_of(config: Config, folder: Path) -> Bridge:
@@ -58,6 +59,7 @@ def read_state(folder: Path) -> State:
         state = _unpickled(folder / PICKLED)
     else:
         raise PlumeError(f"{folder} has no weights: neither {WEIGHTS} nor {PICKLED}.")
+    state = without_wrapping(state)
     # The first BERTs were converted from TensorFlow and kept its names for the norms.
     return {
         key.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias"): value

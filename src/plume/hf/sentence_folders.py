@@ -179,6 +179,11 @@ def write_layers(folder: Path, sentence: SentenceVectors, width: int, *, first: 
 
 def _writable(model: Model, sentence: SentenceVectors) -> Pooling:
     """As sentence-transformers can do it, or an error that says why it cannot."""
+    if sentence.questions:
+        raise PlumeError(
+            f"A folder of sentence-transformers holds one encoder, and this model has another for questions, in {sentence.questions}/: export that "
+            "directory by itself, and this one with --to hf."
+        )
     pooling = sentence.pooling if isinstance(sentence.pooling, Pooling) else Pooling(tokens=(model.pooling,))
     if model.recipe.assembly.decodes:
         raise PlumeError(f"{model.recipe.name} has a decoder, which sentence-transformers would read through: it cannot be exported to it.")

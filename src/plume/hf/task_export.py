@@ -11,7 +11,7 @@ import torch
 from plume.core.files import write_folder, write_json
 from plume.core.part import replace
 from plume.heads.head import Head
-from plume.hf.export import bridge_for, config_of, tokenizer_config
+from plume.hf.export import bridge_for, config_of, multiplied, tokenizer_config
 from plume.hf.task_heads import head_config, head_of_part, joined
 from plume.model.bridge import Bridge
 from plume.model.checkpoint import TOKENIZER, WEIGHTS, save_weights
@@ -39,6 +39,7 @@ def export_task(tuned: TaskExport, out: Path) -> str:
     """The whole directory or nothing. Returns the name of the class."""
     bridge = bridge_for(tuned.recipe, out)
     head = head_of_part(bridge, tuned.part)
+    tuned = TaskExport(**(vars(tuned) | {"body": multiplied(tuned.body)}))
     if head.reads_text and tuned.tokenizer.format.pad in tuned.tokenizer.format.single:
         tuned = with_own_padding(tuned)
     theirs = joined(bridge, head, tuned.body, tuned.head)

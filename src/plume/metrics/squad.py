@@ -101,6 +101,17 @@ def _words(text: str) -> list[str]:
     return _ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split()
 
 
+def word_overlap(gold: str, answer: str) -> tuple[float, float]:
+    """Precision and recall of an answer's words (HotpotQA's joint measure multiplies them with those of its facts); of characters, if it is Chinese.
+
+    >>> word_overlap("the Eiffel Tower", "Eiffel Tower in Paris")
+    (0.5, 1.0)
+    """
+    right, found = (_segments(gold), _segments(answer)) if has_han(gold) else (_words(gold), _words(answer))
+    common = (Counter(right) & Counter(found)).total()
+    return (common / len(found) if found else 0.0), (common / len(right) if right else 0.0)
+
+
 def _same_words(gold: str, answer: str) -> float:
     return float(_words(gold) == _words(answer))
 

@@ -33,6 +33,11 @@ class Assembly(Part):
         return False
 
     @property
+    def retrieves(self) -> bool:
+        """Does it look up documents, which it must be given?"""
+        return False
+
+    @property
     def streams(self) -> bool:
         """Is there a second stream that predicts?"""
         return False
@@ -107,7 +112,7 @@ class GeneratorDiscriminator(Assembly):
         heads = self.heads or max(1, round(network.heads * self.fraction))
         width = max(heads, round(network.width * self.fraction) // heads * heads)
         feed_forward = self.feed_forward or max(1, round(network.feed_forward * self.fraction))
-        return replace(network, width=width, heads=heads, feed_forward=feed_forward, pruned=())
+        return replace(network, width=width, heads=heads, feed_forward=feed_forward, pruned=(), inner=())
 
     def build(self, recipe: Recipe, *, vocabulary: int) -> Model:
         from plume.model.networks.electra import Electra
@@ -117,9 +122,13 @@ class GeneratorDiscriminator(Assembly):
 
 @dataclass(frozen=True, kw_only=True)
 class EncoderDecoder(Assembly):
-    """An encoder reads, a decoder writes (arXiv:1706.03762); token vectors are shared. `depth` is the decoder's, if it differs."""
+    """An encoder reads, a decoder writes (arXiv:1706.03762); token vectors are shared. `depth` is the decoder's, if it differs, and so are
+    the heads and neurons that were taken out of it, as `Transformer` has them."""
 
     depth: int | None = None
+    pruned: tuple[tuple[int, ...], ...] = ()
+    pruned_across: tuple[tuple[int, ...], ...] = ()
+    inner: tuple[int, ...] = ()
 
     @property
     def decodes(self) -> bool:
@@ -127,7 +136,8 @@ class EncoderDecoder(Assembly):
 
     def decoder(self, network: Transformer) -> Transformer:
         """The decoder's stack: the encoder's, of its own depth."""
-        return replace(network, depth=self.depth or network.depth, pruned=())
+        own = {"pruned": self.pruned, "pruned_across": self.pruned_across, "inner": self.inner}
+        return replace(network, depth=self.depth or network.depth, **own)
 
     def build(self, recipe: Recipe, *, vocabulary: int) -> Model:
         from plume.model.networks.encoder_decoder import EncoderDecoderModel

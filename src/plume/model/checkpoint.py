@@ -1,4 +1,4 @@
-"""A model on disk: recipe.json, tokenizer.json, model.safetensors, and languages.json where it has languages. No pickle anywhere."""
+"""A model on disk: recipe.json, tokenizer.json, model.safetensors, and what else it was told (`resources.py`). No pickle anywhere."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from torch import Tensor, nn
 from plume.core.errors import PlumeError
 from plume.core.files import make_folder, read_json, write_atomic, write_json
 from plume.core.part import part_from_json
+from plume.model.eight_bits import in_full
 from plume.model.networks.model import Model
 from plume.model.recipe import Recipe
+from plume.model.resources import hand_over, save_resources
 from plume.model.trainable import kept_parameters
-from plume.text.known_languages import Languages
 from plume.text.tokenizer import Tokenizer
 
-LANGUAGES = "languages.json"  # of models whose segments are languages: their names, scripts and words, in the order of their vectors
 RECIPE, TOKENIZER, WEIGHTS = "recipe.json", "tokenizer.json", "model.safetensors"
 
 
@@ -34,10 +34,10 @@ def save_weights(path: Path, state: dict[str, Tensor]) -> None:
 
 
 def read_weights(path: Path) -> dict[str, Tensor]:
-    """What `save_weights` wrote, or an error that says what is wrong with the file."""
+    """What `save_weights` wrote, or an error that says what is wrong with the file. Weights that lie in 8 bits are made whole."""
     try:
         with safe_open(path, framework="pt") as opened:
-            return {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118 - not a dict
+            return in_full({name: opened.get_tensor(name) for name in opened.keys()})  # noqa: SIM118 - not a dict
     except FileNotFoundError:
         raise PlumeError(f"{path} is missing: the folder holds no trained model. Was the run stopped before its first save?") from None
     except (SafetensorError, OSError) as error:
@@ -82,29 +82,12 @@ def read_recipe(folder: Path) -> Recipe:
     return recipe
 
 
-def save_languages(folder: Path, languages: Languages | None) -> None:
-    """As languages.json, where the model has languages with names."""
-    if languages is not None and languages.have_names:
-        languages.save(folder / LANGUAGES)
-
-
-def tell_languages(model: Model, folder: Path) -> None:
-    """What the directory knows of the model's languages; those of old ones know nothing."""
-    if model.languages is not None and (folder / LANGUAGES).exists():
-        found = Languages.load(folder / LANGUAGES)
-        if len(found.names) > len(model.languages.names):
-            raise PlumeError(
-                f"{folder / LANGUAGES} names {len(found.names)} languages, and the model has {len(model.languages.names)} vectors."
-            )
-        model.languages = found
-
-
 def save_model(folder: Path, model: Model, tokenizer: Tokenizer) -> None:
     """The files that make a model; whoever loads it needs nothing else."""
     make_folder(folder)
     save_recipe(folder, model.recipe)
     tokenizer.save(folder / TOKENIZER)
-    save_languages(folder, model.languages)
+    save_resources(folder, model)
     save_weights(folder / WEIGHTS, state_of(model))
 
 
@@ -118,6 +101,5 @@ def load_model(folder: Path) -> tuple[Model, Tokenizer]:
         raise PlumeError(f"{folder / TOKENIZER} has {tokenizer.size} tokens, the model only {vocabulary}: they are not of the same run.")
     model = recipe.assembly.build(recipe, vocabulary=vocabulary)
     load_weights(model, state, folder / WEIGHTS)
-    model.spell(tokenizer.tokens())
-    tell_languages(model, folder)
+    hand_over(model, tokenizer, folder)
     return model.eval(), tokenizer

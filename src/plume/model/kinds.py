@@ -17,7 +17,9 @@ from plume.objectives._objective import Answers, Objective
 if TYPE_CHECKING:
     from plume.model.recipe import Recipe
 
-_ANSWERED = {"ends": "noise.target=InPlaceWithBoundaries()", "moved": "noise.corrupt=Shuffled()"}
+_ANSWERED = {"ends": "noise.target=InPlaceWithBoundaries()", "moved": "noise.corrupt=Shuffled()"} | dict.fromkeys(
+    ("mentions", "hidden_mentions", "mention_tags"), "noise.target=InPlaceWithMentions()"
+)
 
 
 @dataclass(frozen=True, kw_only=True)

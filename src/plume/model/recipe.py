@@ -172,6 +172,11 @@ class Recipe(Part):
         """Is its network made of recurrent layers?"""
         return isinstance(self.network, Recurrent)
 
+    @property
+    def needs_salient(self) -> bool:
+        """Does it hide names and dates, which must be found in the text first?"""
+        return any(kind.noise.needs_salient for kind in self.kinds)
+
     def _problems(self) -> Iterator[str]:
         """What each part says that it lacks, in the order in which it matters; what concerns all objectives together is asked here."""
         names = [objective.name for objective in self.objectives]

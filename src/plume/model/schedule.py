@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 from plume.core.errors import PlumeError
 from plume.core.part import Part
@@ -133,3 +134,20 @@ class SlantedTriangular(Schedule):
 
     def after(self, progress: float) -> float:
         return 1.0 - progress
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinearStages(Schedule):
+    """Up and down in a straight line, in each stretch anew: as TinyBERT's two trainings have it (arXiv:1909.10351 §4.2).
+
+    >>> [round(LinearStages(warmup=0.1, bounds=(0.0, 0.5, 1.0)).factor(p), 2) for p in (0.05, 0.275, 0.5, 0.55, 0.775)]
+    [1.0, 0.5, 0.0, 1.0, 0.5]
+    """
+
+    bounds: tuple[float, ...] = (0.0, 1.0)
+
+    def factor(self, progress: float) -> float:
+        for begin, end in pairwise(self.bounds):
+            if begin <= progress < end:
+                return Linear(warmup=self.warmup).factor((progress - begin) / (end - begin))
+        return 0.0

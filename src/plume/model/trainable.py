@@ -22,6 +22,14 @@ class Trainable(nn.Module):
         """The parameters that belong to the model, by name: these are trained, saved and loaded. A teacher's are not among them."""
         return self.named_parameters()
 
+    def aside(self) -> Iterator[tuple[str, nn.Parameter]]:
+        """Those that are trained with the model and do not belong to it, such as a map from its states to a teacher's: only checkpoints keep them."""
+        return iter(())
+
+    def pace(self, name: str) -> float:
+        """At how many times the run's learning rate the parameter of this name learns."""
+        return 1.0
+
     def carried(self) -> dict[str, Tensor]:
         """What a run needs beside the weights to go on as if it had not stopped: the streams' memories, or a queue of negatives. Each process
         has its own, of the same names and shapes; it is saved with every checkpoint."""
@@ -33,6 +41,10 @@ class Trainable(nn.Module):
         for name in sorted(carried):
             stream, _, _ = name.partition(".")
             self.memories.setdefault(int(stream), []).append(carried[name])
+
+    def before_step(self, progress: float) -> None:
+        """Called before each step with the share of the run that is done: the place to weigh one loss against another, and to draw what
+        all processes are to draw alike."""
 
     def after_step(self, steps: int) -> None:
         """Called when so many steps of the run are done, after the weights have moved: the place to refresh an index, or move a teacher."""
@@ -57,6 +69,11 @@ class Trainable(nn.Module):
         losses = self.losses(batch)
         weighted = [loss.total * scale[name] for name, loss in losses.items() if name in scale]
         return torch.stack(weighted).sum() if weighted else torch.zeros(()), losses
+
+
+def trained_parameters(model: nn.Module) -> dict[str, nn.Parameter]:
+    """All that a run moves: what a trainable keeps, and what it has aside."""
+    return kept_parameters(model) | (dict(model.aside()) if isinstance(model, Trainable) else {})
 
 
 def kept_parameters(model: nn.Module) -> dict[str, nn.Parameter]:

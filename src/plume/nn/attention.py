@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -16,7 +16,9 @@ from torch import Tensor, nn
 
 from plume.core.errors import PlumeError
 from plume.nn.dropout import dropout
+from plume.nn.fewer import columns_of, keep_inputs, keep_outputs
 from plume.nn.positions.scheme import PositionModule
+from plume.nn.prefix import PrefixKeys
 from plume.nn.visibility import AttentionMask
 
 # Below this length the plain products beat the fused kernel on a CPU (measured, forward and backward together).
@@ -30,6 +32,7 @@ class Attended:
     layer: int
     query: Tensor  # [B, H, Tq, W] with what the position scheme does to it
     key: Tensor  # [B, H, Tk, W]
+    value: Tensor  # [B, H, Tk, W]
     scale: float
     bias: Tensor | None  # [B or 1, H, Tq, Tk] what the position scheme adds to the scores
     allowed: Tensor | None  # bool, broadcast to the scores; None: everything
@@ -48,14 +51,23 @@ class Sight:
     key_segment: Tensor | None = None  # [B, Tk]
     before: int | None = None  # keys stand at consecutive positions, so many of them before all queries; None: positions are anywhere
     in_order: bool = False  # … and the first queries are those other keys, in their order
+    length: Tensor | None = None  # [B] tokens before the padding; None: no row is padded
     across: Sight | None = None  # a decoder's second look, at `source`
     source: Tensor | None = None  # [B, S, D] what the encoder made
     head_mask: Tensor | Sequence[Tensor] | None = None  # a layer's factors, [H], or [B, H]: others in each row
+    inner_mask: Tensor | Sequence[Tensor] | None = None  # and of the neurons of its feed-forward network, [I], or [B, I]
     recorded: list[Tensor] | None = None  # attention probabilities are appended here when they are wanted
     looks: list[Attended] | None = None  # … and here, with all they are made of
     named: Mapping[str, Tensor] = field(default_factory=dict)  # what the batch carries beside its tokens, for modules between blocks
     left: dict[str, Tensor] = field(default_factory=dict)  # and what these leave for the heads
     shared: dict[str, Any] = field(default_factory=dict)  # what a position scheme computes once for all blocks
+    prefix: PrefixKeys | None = None  # stands in front of all other keys
+
+    def behind(self, prefix: PrefixKeys, *, rows: int) -> Sight:
+        """The same with a prefix, which everyone sees."""
+        allowed = self.mask.allowed
+        mask = self.mask.after(prefix.length, rows, 0 if allowed is None else allowed.shape[-1])
+        return replace(self, mask=mask, prefix=prefix)
 
 
 class LayerCache:
@@ -148,6 +160,8 @@ class Attention(nn.Module):
         if cache is not None:
             key, content = cache.extend(key, content)
         bias = sight.positions.at_scores(query, sight=sight, layer=layer)
+        if sight.prefix is not None:
+            key, content, bias = sight.prefix.in_front(layer, key, content, bias)
         return self._finish(self._mix(turned, key, content, bias, sight, layer), asking, sight, layer)
 
     def look_across(self, asking: Tensor, *, sight: Sight, layer: int, cache: LayerCache | None = None) -> Tensor:
@@ -156,11 +170,15 @@ class Attention(nn.Module):
         if cache is not None and cache.length:
             key, content = cache.held()
         else:
-            key, content = self._split(self.key(sight.source)), self._split(self.value(sight.source))
+            key, content = self.looked_at(sight.source)
             if cache is not None:
                 key, content = cache.extend(key, content)
         query = self._split(self.query(asking))
         return self._finish(self._mix(query, key, content, None, sight, layer), asking, sight, layer)
+
+    def looked_at(self, source: Tensor) -> tuple[Tensor, Tensor]:
+        """[B, H, S, W] keys and values of what a decoder looks across at."""
+        return self._split(self.key(source)), self._split(self.value(source))
 
     def _finish(self, mixed: Tensor, asking: Tensor, sight: Sight, layer: int) -> Tensor:
         if sight.head_mask is not None:
@@ -195,15 +213,25 @@ class Attention(nn.Module):
             # Added, not filled: the backward of an addition is free.
             scores = scores + torch.zeros(allowed.shape, dtype=scores.dtype, device=scores.device).masked_fill_(~allowed, float("-inf"))
         probability = scores.softmax(dim=-1)
+        front = 0 if sight.prefix is None else sight.prefix.length  # whoever looks inside sees tokens; what they lack goes to the prefix
         if sight.recorded is not None:
-            sight.recorded.append(probability)
+            sight.recorded.append(probability[..., front:])
         if sight.looks is not None:
             sight.looks.append(
-                Attended(layer=layer, query=query, key=key, scale=self.scale, bias=bias, allowed=allowed, probability=probability)
+                Attended(
+                    layer=layer,
+                    query=query,
+                    key=key[:, :, front:],
+                    value=content[:, :, front:],
+                    scale=self.scale,
+                    bias=None if bias is None else bias[..., front:],
+                    allowed=None if allowed is None else allowed[..., front:],
+                    probability=probability[..., front:],
+                )
             )
         probability = dropout(probability, drop, training=self.training)
         mixed = torch.matmul(probability, content)
-        added = sight.positions.at_values(probability, sight=sight, layer=layer)
+        added = sight.positions.at_values(probability[..., front:], sight=sight, layer=layer)
         return mixed if added is None else mixed + added
 
     def flops(self, *, rows: int, queries: int, keys: int) -> int:
@@ -213,17 +241,13 @@ class Attention(nn.Module):
         return 2 * rows * (projections + 2 * queries * keys * inner)
 
     @torch.no_grad()
-    def prune(self, heads: list[int]) -> None:
+    def prune(self, heads: Sequence[int]) -> None:
         """Take these heads out for good (Michel et al., arXiv:1905.10650)."""
         kept = [head for head in range(self.heads) if head not in set(heads)]
         if not kept:
             raise PlumeError("At least one head of a block must stay.")
-        columns = torch.cat([torch.arange(head * self.head_width, (head + 1) * self.head_width) for head in kept])
+        columns = columns_of(kept, self.head_width)
         for linear in (self.query, self.key, self.value):
-            linear.weight = nn.Parameter(linear.weight[columns])
-            if linear.bias is not None:
-                linear.bias = nn.Parameter(linear.bias[columns])
-            linear.out_features = len(columns)
-        self.output.weight = nn.Parameter(self.output.weight[:, columns])
-        self.output.in_features = len(columns)
+            keep_outputs(linear, columns)
+        keep_inputs(self.output, columns)
         self.heads = len(kept)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor, nn
 
+from plume.core.errors import PlumeError
 from plume.nn.activation import Activation
 from plume.nn.attention import Attention, LayerCache, Sight
 from plume.nn.dropout import dropout
+from plume.nn.fewer import keep_inputs, keep_outputs
 
 
 class Norm(enum.StrEnum):
@@ -55,9 +58,29 @@ class FeedForward(nn.Module):
         self.gate = nn.Linear(width, inner, bias=bias) if gated else None  # arXiv:2002.05202: the activation gates a second product
         self.output = nn.Linear(inner, width, bias=bias)
 
-    def forward(self, value: Tensor) -> Tensor:
+    def forward(self, value: Tensor, mask: Tensor | None = None) -> Tensor:
+        """[B, T, D] to the same; `mask` are factors of the neurons inside, [I], or [B, I]: others in each row."""
         inner = self.activation(self.inner(value)) if self.gate is None else self.activation(self.gate(value)) * self.inner(value)
+        if mask is not None:
+            inner = inner * mask[..., None, :]
         return dropout(self.output(inner), self.drop, training=self.training)
+
+    @property
+    def neurons(self) -> int:
+        """How many there are inside."""
+        return self.inner.out_features
+
+    @torch.no_grad()
+    def prune(self, neurons: Sequence[int]) -> None:
+        """Take these out for good."""
+        gone = set(neurons)
+        kept = [neuron for neuron in range(self.neurons) if neuron not in gone]
+        if not kept:
+            raise PlumeError("At least one neuron of a feed-forward network must stay.")
+        for linear in (self.inner, self.gate):
+            if linear is not None:
+                keep_outputs(linear, kept)
+        keep_inputs(self.output, kept)
 
 
 class Block(nn.Module):
@@ -108,7 +131,8 @@ class Block(nn.Module):
             asked = self.across_norm(residual) if pre else residual
             held = None if cache is None else cache.source
             residual = self._add(residual, self.across.look_across(asked, sight=sight.across, layer=layer, cache=held), self.across_norm)
-        added = self.feed_forward(self.feed_forward_norm(residual) if pre else residual)
+        mask = None if sight.inner_mask is None else sight.inner_mask[layer]
+        added = self.feed_forward(self.feed_forward_norm(residual) if pre else residual, mask)
         return self._add(residual, added, self.feed_forward_norm)
 
     def _add(self, residual: Tensor, added: Tensor, norm: nn.Module) -> Tensor:

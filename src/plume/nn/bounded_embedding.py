@@ -16,7 +16,7 @@ class BoundedEmbedding(Embedding):
     """The tanh of a table; `dropout` takes features from all words of a row at once: in a short text one lost word may turn the tone."""
 
     def build(self, *, vocabulary: int, positions: PositionModule, token: nn.Embedding | None = None) -> BoundedEmbeddingModule:
-        return BoundedEmbeddingModule(self, token=token or nn.Embedding(vocabulary, self.width), positions=positions)
+        return BoundedEmbeddingModule(self, token=token or self.table(vocabulary), positions=positions)
 
 
 class BoundedEmbeddingModule(EmbeddingModule):

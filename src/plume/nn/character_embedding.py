@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +20,10 @@ class CharacterEmbedding(Embedding):
     """`width` is what the convolutions are projected to; words that the vocabulary lacks are spelled too, at use."""
 
     characters: CharacterCNN = CharacterCNN()
+
+    def problems(self, recipe: Any, name: str) -> Iterator[str]:
+        if self.factorised is not None:
+            yield "words that are made of their characters have no table that could be narrow; leave out embedding.factorised."
 
     def build(self, *, vocabulary: int, positions: PositionModule, token: nn.Embedding | None = None) -> CharacterEmbeddingModule:
         return CharacterEmbeddingModule(self, vocabulary=vocabulary, positions=positions)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from plume.core.part import Part
 from plume.nn.dropout import Dropout
+from plume.nn.factorised import FactorisedTokens
 from plume.nn.positions.scheme import PositionModule
 
 
@@ -25,10 +28,21 @@ class Embedding(Part):
     word_dropout: float = 0.0  # of whole words, the same ones in all of a batch (AWD-LSTM, arXiv:1708.02182 §4.3)
     epsilon: float = 1e-12
     initial_range: float | None = None  # of the token vectors; None: as the network's weights. T5's start at 1
+    factorised: int | None = None  # width of the token table alone, times a matrix up to `width` (nn/factorised.py); None: as wide as that
+
+    def problems(self, recipe: Any, name: str) -> Iterator[str]:
+        if self.factorised is not None and not 1 <= self.factorised <= self.width:
+            yield f"token vectors of width {self.width} are made of narrower ones: embedding.factorised={self.factorised} is not 1 to {self.width}."
+
+    def table(self, vocabulary: int) -> nn.Embedding:
+        """Of token vectors."""
+        if self.factorised is not None:
+            return FactorisedTokens(vocabulary, self.factorised, self.width)
+        return nn.Embedding(vocabulary, self.width)
 
     def build(self, *, vocabulary: int, positions: PositionModule, token: nn.Embedding | None = None) -> EmbeddingModule:
         """`token` shares another embedding's vectors (a decoder's with its encoder's)."""
-        return EmbeddingModule(self, token=token or nn.Embedding(vocabulary, self.width), positions=positions)
+        return EmbeddingModule(self, token=token or self.table(vocabulary), positions=positions)
 
 
 class EmbeddingModule(nn.Module):
@@ -50,6 +64,12 @@ class EmbeddingModule(nn.Module):
         """Other first token vectors, where the paper has them."""
         if self.initial_range is not None:
             nn.init.normal_(self.token.weight, std=self.initial_range)
+        if isinstance(self.token, FactorisedTokens):
+            self.token.initialise()
+
+    def product_flops(self, tokens: int) -> int:
+        """Of the one product there is, where the table is narrow."""
+        return 2 * tokens * self.token.widen.weight.numel() if isinstance(self.token, FactorisedTokens) else 0
 
     def vectors(self, tokens: Tensor, unseen: Tensor | None) -> Tensor:
         """[B, T] ids to [B, T, E]; `unseen` spells words that only a vocabulary of characters knows."""

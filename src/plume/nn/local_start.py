@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from plume.nn.attention import Attention
 from plume.nn.block import Block
 from plume.nn.embedding import EmbeddingModule
+from plume.nn.factorised import FactorisedTokens, whole_vectors
 from plume.nn.positions.learned import LearnedPositions
 from plume.nn.stack import Stack
 
@@ -39,13 +40,15 @@ def start_local(model: nn.Module) -> None:
 
 def _place(embedding: EmbeddingModule, positions: LearnedPositions, columns: int) -> None:
     table = positions.table.weight
-    loud = _LOUD * math.sqrt(2) * embedding.scale * float(embedding.token.weight.std())
+    loud = _LOUD * math.sqrt(2) * embedding.scale * float(whole_vectors(embedding.token).std())
     frequency = torch.exp(torch.arange(0, columns, 2, device=table.device) * (-math.log(_LONGEST) / columns))
     angle = torch.arange(len(table), device=table.device)[:, None] * frequency
     table.zero_()
     table[:, :columns] = loud * torch.cat([angle.sin(), angle.cos()], dim=1)[:, :columns]
     for other in (embedding.token, embedding.segment):
-        if other is not None:
+        if isinstance(other, FactorisedTokens):
+            other.widen.weight[:columns] = 0
+        elif other is not None:
             other.weight[:, :columns] = 0
 
 

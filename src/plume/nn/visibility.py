@@ -32,12 +32,12 @@ class AttentionMask:
         if self.allowed is None or self.allowed.shape[2] == 1:
             return self
         index = read[:, None, :, None].expand(-1, 1, -1, self.allowed.shape[3])
-        return AttentionMask(allowed=self.allowed.expand(len(read), -1, -1, -1).gather(2, index))
+        return AttentionMask(allowed=self.allowed.expand(read.shape[0], -1, -1, -1).gather(2, index))
 
     def after(self, memory: int, rows: int, time: int) -> AttentionMask:
         """The same with `memory` keys before all others, which everyone sees."""
         if self.causal:  # keys that come before all queries need no mention
-            return AttentionMask(causal=True, before=memory)
+            return AttentionMask(causal=True, before=self.before + memory)
         own = self.allowed
         if own is None:
             return self

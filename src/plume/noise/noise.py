@@ -70,6 +70,11 @@ class Noise(Part):
         return self.select.needs_units
 
     @property
+    def needs_salient(self) -> bool:
+        """Does it hide names and dates, which the store must be told?"""
+        return self.select.needs_salient
+
+    @property
     def keeps_places(self) -> bool:
         """Does every token that is shown stand where it stood in the text, so that what rides with the tokens may be laid beside them?"""
         return self.rearrange.keeps_places and self.corrupt.keeps_places and self.target.keeps_places

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from plume.core.part import Part
 
 if TYPE_CHECKING:
     from plume.noise.spelling import Spelling
@@ -47,3 +50,11 @@ class Alphabet:
     start: int | None = None  # a decoder's first input
     sentinels: tuple[int, ...] = ()  # one for each span that is taken out (T5)
     counts: NDArray[np.int64] | None = None  # [size] of each token in the corpus, for noise that draws like it
+
+
+def not_carried(recipe: Any, name: str, part: Part, *fields: str) -> Iterator[str]:
+    """Why a part of the noise cannot work: fields that the rows must carry beside their tokens, and do not."""
+    carried = {one.name for one in recipe.carries}
+    for one in fields:
+        if one not in carried:
+            yield f"{name}: {type(part).__name__} works on {one}, which the rows do not carry; set layout.carries=(SpanField(name='{one}'),)."

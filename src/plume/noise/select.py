@@ -57,6 +57,11 @@ class Select(Part):
         return False
 
     @property
+    def needs_salient(self) -> bool:
+        """Does it select names and dates?"""
+        return False
+
+    @property
     def share(self) -> float:
         """Of the tokens, about so many are selected."""
         return 0.0

@@ -51,6 +51,7 @@ class Aim:
     within: NDArray[np.int64] | None = None
     segment: NDArray[np.int64] | None = None  # None: the rows' own, place by place
     query: NDArray[np.int64] | None = None  # [B, T'] what a query stream shows at the places asked about (MPNet)
+    named: dict[str, NDArray[np.int64]] = field(default_factory=dict)  # [B, T'] what else rides with the tokens, beside what the rows carry
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -36,8 +36,8 @@ class Unit(enum.StrEnum):
 class WordUnits:
     """A special token is a unit for itself that cannot be taken."""
 
-    def __init__(self, rows: Rows, unit: Unit = Unit.WORD) -> None:
-        begins = unit.starts(rows) | rows.special
+    def __init__(self, rows: Rows, unit: Unit = Unit.WORD, *, starts: Flags | None = None) -> None:
+        begins = (unit.starts(rows) if starts is None else starts) | rows.special
         begins[:, 0] = True
         begins[:, 1:] |= rows.special[:, :-1]
         self.word_of = np.cumsum(begins, axis=1) - 1  # [B, T]

@@ -16,11 +16,12 @@ from plume.noise.noise import Noise
 
 
 class Answers(enum.StrEnum):
-    """Where the right answers come from: the noise, the layout's label, or comparing a generator's samples with the text."""
+    """Where the right answers come from: the noise, the layout's label, comparing a generator's samples with the text, or the batch's other rows."""
 
     NOISE = "noise"
     LAYOUT = "layout"
     GENERATOR = "generator"
+    BATCH = "batch"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,6 +25,7 @@ _GROUPS = {
     ModelGroup.PUBLIC: "group_public",
     ModelGroup.CONTINUED: "group_continued",
     ModelGroup.DERIVED: "group_derived",
+    ModelGroup.SMALL: "group_small",
     ModelGroup.CONTROL: "controls",
 }
 
@@ -86,6 +87,10 @@ class StudyLookup:
     def controls(self) -> list[ModelRecord]:
         """What they are held against, the best first."""
         return self._ranked([model for model in self.results.models if model.control is not None])
+
+    def small(self) -> list[ModelRecord]:
+        """What was made small of the others, without the students that are held against them."""
+        return [model for model in self.recipes() if model.group is ModelGroup.SMALL]
 
     def groups(self) -> list[tuple[ModelGroup, list[ModelRecord]]]:
         """All models by what they stand for, baselines last; within a group the best first."""

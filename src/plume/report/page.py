@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path, PurePath
 
-from plume.comparing.results import Origin
+from plume.comparing.results import ModelGroup, Origin
 from plume.report.blocks import Section
 from plume.report.lookup import StudyLookup
 from plume.report.markup import Markup, element, joined
@@ -64,9 +64,11 @@ def markdown(study: StudyLookup) -> str:
 def lede(study: StudyLookup) -> str:
     """One line on what was compared."""
     words, results = study.words, study.results
-    controls = len(study.controls())
+    controls = sum(model.group is ModelGroup.CONTROL for model in results.models)
     trained = sum(model.origin in (Origin.RECIPE, Origin.CONTINUED) for model in study.recipes())
-    there = len(study.recipes()) - trained
+    small = len(study.small())
+    there = len(study.recipes()) - trained - small
+    last = words.count("lede_small", small) if small else ""
     told = {
         "controls": words.count("controls_count", controls) if controls else words("no_controls"),
         "tasks": words.count("tasks_count", len(results.tasks)),
@@ -76,11 +78,11 @@ def lede(study: StudyLookup) -> str:
     if there:
         told["models"] = words.count("models_count", there)
     if there and not trained:
-        return words("lede_there", **told)
+        return words.sentences(words("lede_there", **told), last)
     budget = words("budget_time", budget=results.budget) if results.budget_unit == "seconds" else results.budget
     corpus = words.few([PurePath(name).name for name in results.corpus])
     recipes = words.count("recipes_count", trained)
-    return words("lede_beside" if there else "lede", recipes=recipes, budget=budget, corpus=corpus, **told)
+    return words.sentences(words("lede_beside" if there else "lede", recipes=recipes, budget=budget, corpus=corpus, **told), last)
 
 
 def _machine(study: StudyLookup) -> str:

@@ -150,6 +150,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "from_to": ("from {low} to {high}", "从 {low} 到 {high}"),
     "latency": ("single example: p50 {p50} ms, p99 {p99} ms", "单条：p50 {p50} 毫秒，p99 {p99} 毫秒"),
     "tuning_only": ("fine-tuning alone, one seed", "仅微调，单个种子"),
+    "with_its_parent": ("with that of the model it was made from, one seed", "含其来源模型的时间，单个种子"),
     "pretraining_and_tuning": ("pre-training and fine-tuning, one seed", "预训练加微调，单个种子"),
     "quality_means": (
         "Quality is the mean score over {tasks}, each as a percentage of the metric's maximum. “Significant” means "

@@ -18,6 +18,14 @@ WORDS: dict[str, tuple[str, str]] = {
         "{models}, used as they are, {controls}, all fine-tuned on {tasks} with {seeds}. Machine: {machine}.",
         "{models}，直接使用，{controls}，都用 {seeds}在 {tasks}上微调。机器：{machine}。",
     ),
+    "lede_small": (
+        "{number} more are made small from the fine-tuned models; distilled ones stand beside the same student trained directly.",
+        "另有 {number} 个模型由微调后的模型压缩而成；蒸馏所得的模型旁边列出直接训练的同一学生模型。",
+    ),
+    "lede_small_one": (
+        "One more is made small from a fine-tuned model; if it is distilled, the same student trained directly stands beside it.",
+        "另有 1 个模型由微调后的模型压缩而成；若由蒸馏得来，旁边列出直接训练的同一学生模型。",
+    ),
     "models_count": ("{number} existing models", "{number} 个已有模型"),
     "models_count_one": ("one existing model", "1 个已有模型"),
     "recipes_count": ("{number} recipes", "{number} 个配方"),

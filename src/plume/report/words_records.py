@@ -4,15 +4,18 @@ WORDS: dict[str, tuple[str, str]] = {
     "control_scratch": ("no pre-training", "不预训练"),
     "control_static": ("static vectors", "静态词向量"),
     "control_tfidf": ("TF-IDF + linear", "TF-IDF + 线性模型"),
+    "control_direct": ("trained directly", "直接训练"),
     "origin_recipe": ("pre-trained here", "在此预训练"),
     "origin_directory": ("model directory", "模型目录"),
     "origin_hugging_face": ("Hugging Face directory", "Hugging Face 目录"),
     "origin_continued": ("pre-training continued", "继续预训练"),
     "origin_derived": ("derived", "由其他模型得来"),
+    "origin_compressed": ("made small", "压缩而成"),
     "group_nothing": ("your corpus, from nothing", "只用你的语料，从零训练"),
     "group_public": ("existing model, as it is", "已有模型，直接使用"),
     "group_continued": ("existing model, continued", "已有模型，继续预训练"),
     "group_derived": ("derived", "由其他模型得来"),
+    "group_small": ("made small", "压缩后的模型"),
     "mode_features": ("frozen features", "冻结特征"),
     # what public checkpoints brought
     "gain_corpus": (
@@ -30,6 +33,35 @@ WORDS: dict[str, tuple[str, str]] = {
     "gain_checkpoint_some": (
         "What the checkpoint added: {model} against {against}, the best model trained on your corpus alone: {tasks}.",
         "已有模型带来了什么：{model} 与只用你的语料训练的最好模型 {against} 相比：{tasks}。",
+    ),
+    # what making small cost, and what a teacher brought
+    "gain_small": (
+        "What making it small cost: {model} differs from {against} by {by} points of quality: {tasks}.",
+        "压缩的代价：{model} 与 {against} 相比，质量变化 {by} 分：{tasks}。",
+    ),
+    "gain_small_some": (
+        "What making it small cost: {model} against {against}: {tasks}.",
+        "压缩的代价：{model} 与 {against} 相比：{tasks}。",
+    ),
+    "gain_teacher": (
+        "What the teacher added: {model} differs from {against}, the same student trained directly, by {by} points of quality: {tasks}.",
+        "教师带来了什么：{model} 与直接训练的同一学生模型 {against} 相比，质量变化 {by} 分：{tasks}。",
+    ),
+    "gain_teacher_some": (
+        "What the teacher added: {model} against {against}, the same student trained directly: {tasks}.",
+        "教师带来了什么：{model} 与直接训练的同一学生模型 {against} 相比：{tasks}。",
+    ),
+    "teacher_no": (
+        "Here distilling does not significantly beat training the student directly.",
+        "在这里，蒸馏并不显著优于直接训练学生模型。",
+    ),
+    "teacher_worse": (
+        "Here distilling is significantly worse than training the student directly on {tasks}, and better on none.",
+        "在这里，蒸馏在 {tasks} 上显著不如直接训练学生模型，在其他任务上也不更好。",
+    ),
+    "teacher_some": (
+        "Distilling significantly beats training the student directly on {tasks}, and not on {others}.",
+        "蒸馏在 {tasks} 上显著优于直接训练学生模型，在 {others} 上则不然。",
     ),
     "gain_task": ("{task} {by} (95% CI {low} to {high}, {sign})", "{task} {by}（95% 置信区间 {low} 至 {high}，{sign}）"),
     "gain_significant": ("significant", "显著"),
@@ -56,6 +88,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "kind_classification": ("classification of texts or text pairs", "文本或文本对分类"),
     "kind_dialogue": ("dialogue", "对话"),
     "kind_emoji": ("emoji prediction", "表情符号预测"),
+    "kind_kbqa": ("questions to a knowledge base", "知识库问答"),
     "kind_language-modelling": ("language modelling: perplexity, blanks, continuations", "语言建模：困惑度、填空、续写"),
     "kind_multi-label": ("multi-label classification", "多标签分类"),
     "kind_multiple-choice": ("multiple choice", "多项选择"),

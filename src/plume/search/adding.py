@@ -107,7 +107,7 @@ def _add_chunk(
     vectors = None
     if settings.dimension is not None:
         assert rows is not None or how.embed is not None
-        vectors = rows if rows is not None else how.embed([passage.text for passage in passages])  # type: ignore[misc]
+        vectors = rows if rows is not None else how.embed([settings.embedded_text(one) for one in passages])  # type: ignore[misc]
         vectors = checked(vectors, settings, lambda row: f"{chunk[places[row]].place}: document '{chunk[places[row]].id}'")
     backend.add(passages, vectors)
     added.passages += len(passages)

@@ -26,7 +26,7 @@ def embed_again(folder: Path, settings: IndexSettings, backend: Backend, model: 
         done = 0
         for passages in _documents(backend):
             names = [f"Document '{one.document}'" for one in passages]
-            target.add(passages, checked(embedder.embed([one.text for one in passages]), new, names.__getitem__))
+            target.add(passages, checked(embedder.embed([new.embedded_text(one) for one in passages]), new, names.__getitem__))
             target.commit()
             shown(done := done + len(passages))
         target.commit()

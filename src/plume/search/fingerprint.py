@@ -2,38 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from plume.core.embedder import Embedder
-from plume.core.errors import PlumeError
 from plume.core.files import read_json
+from plume.core.identity import folder_hash
 
-# What decides a model's vectors. Logs, cards and checkpoints beside it may change.
-_FILES = (
-    "model.safetensors", "recipe.json", "tokenizer.json", "languages.json", "words.tsv", "task.json", "terms.json", "sentence.json",
-    "sentence.safetensors",
-)  # fmt: skip
 _PROBES = ("A sentence to know a model by.", "用来认出一个模型的句子。")
 _SAME = 0.999  # cosine: threads and precision may move a vector a little
 
 
 def folder_fingerprint(folder: Path) -> dict[str, Any]:
     """Of a model directory: a hash of its weights, tokenizer and sentence.json, and what the last says."""
-    if not folder.is_dir():
-        raise PlumeError(f"There is no model directory {folder}.")
-    found = hashlib.blake2b(digest_size=16)
-    for name in _FILES:
-        if (folder / name).is_file():
-            found.update(name.encode())
-            with (folder / name).open("rb") as handle:
-                found.update(hashlib.file_digest(handle, lambda: hashlib.blake2b(digest_size=16)).digest())
     sentence = folder / "sentence.json"
     said = read_json(sentence, "how a model's sentence vectors are made") if sentence.is_file() else None
-    return {"path": str(folder.absolute()), "hash": found.hexdigest(), "sentence": said}
+    return {"path": str(folder.absolute()), "hash": folder_hash(folder), "sentence": said}
 
 
 def probe(model: Embedder) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from plume.core.embedder import Embedder
+from plume.core.embedder import Embedder, question_vectors
 from plume.core.errors import PlumeError
 from plume.core.files import make_folder
 from plume.data.documents import clean
@@ -18,7 +18,7 @@ from plume.search.again import embed_again
 from plume.search.backend import ID, Backend, Vectors
 from plume.search.backends import addressed, create_backend, elsewhere, open_backend
 from plume.search.hits import Hit
-from plume.search.models import Model, fingerprint_of, load_embedder, model_of
+from plume.search.models import Model, fingerprint_of, load_embedder, model_of, usual_metric
 from plume.search.ranking import CANDIDATES, make_hits
 from plume.search.rerank import load_reranker, rerank_hits
 from plume.search.schema import MetadataSchema
@@ -55,14 +55,16 @@ class Index:
         dimension: int | None = None,
         type: str = "auto",
         recall: float = 0.95,
-        metric: str = "cosine",
+        metric: str | None = None,
         words: str | None = "jieba",
         passage: int = 200,
         overlap: int = 0,
+        title: str | None = None,
         backend: str = EMBEDDED,
     ) -> Self:
         """An empty one. Its vectors are those of `model`, a model directory or whatever embeds; or come ready, with `dimension`; without both it
-        finds by words only. `words` says how Chinese is cut (jieba or trigram), None leaves words out."""
+        finds by words only. `metric` is as the model's vectors are compared, if nothing is said. `words` says how Chinese is cut (jieba or
+        trigram), None leaves words out. `title` is the field that is put before every passage of a document when it is embedded."""
         path = Path(folder)
         arguments.free(path)
         if dimension is not None:
@@ -73,12 +75,13 @@ class Index:
         settings = IndexSettings(
             backend=backend,
             dimension=dimension if embedder is None else embedder.width,
-            metric=arguments.one_of(Metric, metric, "--metric"),
+            metric=usual_metric(embedder) if metric is None else arguments.one_of(Metric, metric, "--metric"),
             type=type,
             recall=arguments.share(recall, "--recall"),
             words=None if words is None else arguments.one_of(Analysis, words, "--words"),
             passage=arguments.positive(passage, "--passage"),
             overlap=min(arguments.not_negative(overlap, "--overlap"), passage // 2),
+            title=title,
             model=None if model is None or embedder is None else fingerprint_of(model, embedder),
         )
         settings = addressed(path, settings)
@@ -127,10 +130,10 @@ class Index:
         types: Mapping[str, str] | None = None, replace_known: bool = False, skip_known: bool = False,
         shown: Callable[[Added], None] = lambda _: None,
     ) -> Added:  # fmt: skip
-        """The same of JSONL, CSV, TSV or text files, or "-" for standard input."""
+        """The same of JSONL, CSV, TSV or text files, or "-" for standard input. Documents without an id are called by file and line."""
         columns = arguments.columns(text, id, types)
         how = Addition(vectors=arguments.table_of_vectors(vectors), skip=skip_known, replace=replace_known, shown=shown, embed=self._embed)
-        return self._add(read_sources(files, columns), how, columns)
+        return self._add(read_sources(files, columns, self.settings.names(files)), how, columns)
 
     def update(self, documents: Documents, *, vectors: Any = None, text: str | Sequence[str] = (), id: str | None = None) -> Added:
         """Put documents in the place of those with the same ids; new ones are added."""
@@ -231,7 +234,7 @@ class Index:
         return None if where is None else parse_where(where, {**self.backend.columns, ID: MetadataType.TEXT})
 
     def _query_vectors(self, queries: list[str]) -> Vectors:
-        return checked(self._embed(queries), self.settings, lambda row: f"The query '{queries[row][:60]}'")
+        return checked(question_vectors(self.embedder, queries), self.settings, lambda row: f"The query '{queries[row][:60]}'")
 
     # The model
 

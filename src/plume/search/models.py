@@ -8,7 +8,8 @@ from typing import Any
 from plume.core.embedder import Embedder
 from plume.core.errors import PlumeError
 from plume.search.fingerprint import folder_fingerprint, probe, same_model
-from plume.search.settings import IndexSettings
+from plume.search.settings import IndexSettings, Metric
+from plume.vectors.sentence import Similarity
 
 Model = str | Path | Embedder
 
@@ -22,6 +23,12 @@ def load_embedder(model: Model) -> Embedder:
     if not Path(model).is_dir():
         raise PlumeError(f"There is no model directory {model}.")
     return load(model)
+
+
+def usual_metric(embedder: Embedder | None) -> Metric:
+    """As the model's vectors are meant to be compared."""
+    sentence = getattr(embedder, "sentence", None)
+    return Metric.PRODUCT if getattr(sentence, "similarity", None) is Similarity.DOT else Metric.COSINE
 
 
 def fingerprint_of(model: Model, embedder: Embedder, like: dict[str, Any] | None = None) -> dict[str, Any]:

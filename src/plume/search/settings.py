@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from plume.core.errors import PlumeError
 from plume.core.files import locked, read_json, write_json
 from plume.search.address import without_password
+from plume.search.sources import distinct_names, given_names
+
+if TYPE_CHECKING:
+    from plume.search.backend import StoredPassage  # which is made for settings
 
 FILE = "index.json"
-VERSION = 1
+VERSION = 2  # 1: a document without an id was called by its file's name, without the path
 EMBEDDED = "embedded"
 _LOCK = "lock"  # in the folder: held by whoever writes
 
@@ -31,6 +36,15 @@ class Analysis(enum.StrEnum):
 
     JIEBA = "jieba"
     TRIGRAM = "trigram"  # every two and three characters in a row
+
+
+def titled(title: str, text: str) -> str:
+    """A passage as it is embedded: behind the title of its document, where it has one.
+
+    >>> titled("Paris", "It lies on the Seine."), titled("", "It rains.")
+    ('Paris\\nIt lies on the Seine.', 'It rains.')
+    """
+    return f"{title}\n{text}" if title else text
 
 
 def writer_lock(folder: Path) -> AbstractContextManager[None]:
@@ -56,9 +70,20 @@ class IndexSettings:
     words: Analysis | None = Analysis.JIEBA  # None: vectors only
     passage: int = 200  # words a passage has at most
     overlap: int = 0  # words of whole sentences that a passage shares with the one before
+    title: str | None = None  # the field that is put before every passage of a document when it is embedded
     model: dict[str, Any] | None = None  # its fingerprint; None: vectors came ready, or there are none
     version: int = VERSION
     extra: dict[str, Any] = field(default_factory=dict)  # a backend's own
+
+    def embedded_text(self, passage: StoredPassage) -> str:
+        """What a model is given of a passage."""
+        title = None if self.title is None else passage.metadata.get(self.title)
+        return titled("" if title is None else str(title), passage.text)
+
+    @property
+    def names(self) -> Callable[[Sequence[str | Path]], list[str]]:
+        """What documents without an id are called by, of their files; an index keeps the rule that it was made with."""
+        return given_names if self.version >= 2 else distinct_names
 
     def save(self, folder: Path) -> None:
         """As index.json."""

@@ -42,9 +42,9 @@ class SourceColumns:
     types: Mapping[str, MetadataType] = field(default_factory=dict)
 
 
-def read_sources(files: Sequence[str | Path], columns: SourceColumns) -> Iterator[SourceDocument]:
-    """Document by document, in constant memory."""
-    for file, name in zip(files, distinct_names(files), strict=True):
+def read_sources(files: Sequence[str | Path], columns: SourceColumns, names: Sequence[str]) -> Iterator[SourceDocument]:
+    """Document by document, in constant memory. `names` are what documents without an id are called by, one a file, before the line."""
+    for file, name in zip(files, names, strict=True):
         found = 0
         for document in _read(file, name, columns):
             found += 1
@@ -63,8 +63,17 @@ def from_records(records: Iterable[str | Mapping[str, Any]], columns: SourceColu
             yield _document(record, columns, place, str(number))
 
 
+def given_names(files: Sequence[str | Path]) -> list[str]:
+    """Files as they were given, so that those of one name in two folders differ, and the same command names the same documents again.
+
+    >>> given_names(["./a/notes.txt", "b/notes.txt", "-"])
+    ['a/notes.txt', 'b/notes.txt', 'stdin']
+    """
+    return ["stdin" if str(file) == STDIN else Path(file).as_posix() for file in files]
+
+
 def distinct_names(files: Sequence[str | Path]) -> list[str]:
-    """What documents without an id are called by: the file's name, with as much of its path as tells it from others of that name.
+    """As indexes of version 1 have it: the file's name, with as much of its path as tells it from others that are given with it.
 
     >>> distinct_names(["a/notes.txt", "b/notes.txt", "b/more.txt"])
     ['a/notes.txt', 'b/notes.txt', 'more.txt']

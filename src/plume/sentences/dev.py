@@ -9,17 +9,20 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from plume.core.embedder import Embedder
 from plume.core.files import write_json
 from plume.metrics.scores import number_scores
 from plume.model.checkpoint import WEIGHTS, save_weights, state_of
 from plume.model.use.language_model import LanguageModel
-from plume.sentences.grouping import Grouped
+from plume.sentences.grouping import Grouped, ScoredPairs
 from plume.sentences.losses import Views, alignment, uniformity
 from plume.sentences.network import ContrastModel
+from plume.sentences.reading import read_sentences
 from plume.text.tokenizer import Tokenizer
 from plume.train.budget import Spent
 from plume.train.metrics import read_metrics
 from plume.vectors.sentence import SentenceVectors
+from plume.vectors.sts import cosines
 
 BEST, BEST_SCORE = Path("train") / "best.safetensors", Path("train") / "best.json"
 _PLACED = 2000  # pairs at most, on which alignment and uniformity are taken
@@ -65,6 +68,13 @@ class Keeper:
         if self.write:
             save_weights(self.folder / path, state_of(self.model.body))
             self.vectors().save(self.folder)
+
+
+def spearman(model: Embedder, files: Sequence[str]) -> float:
+    """Spearman's correlation of cosines and scores, on files of scored pairs."""
+    found = read_sentences([Path(file) for file in files])
+    pairs = ScoredPairs()(found, "--dev")
+    return number_scores(pairs.score, cosines(model, found.rows).tolist())["spearman"]
 
 
 def figures(model: LanguageModel, pairs: Grouped) -> dict[str, float]:

@@ -58,7 +58,7 @@ def embed_files(
     with VectorFile(out, of=of, resume=resume, overwrite=overwrite) as written:
         shown(written.done)
         texts = islice(stream_texts(files, column=column), written.done, None)
-        loaded = {"model": str(model.absolute()), "device": device, "runtime": runtime or "torch", "threads": threads}
+        loaded = {"model": str(model.absolute()), "device": device, "runtime": runtime, "threads": threads}
         for some, vectors in _embedded(loaded, chunks(texts, CHUNK), how, engine=engine, address=address):
             written.append(some, vectors)
             shown(written.done)
@@ -71,9 +71,10 @@ def embed_files(
 def fingerprint(model: Path) -> str:
     """The same for directories that embed alike."""
     from plume.model.checkpoint import RECIPE, TOKENIZER, WEIGHTS
+    from plume.model.use.runtimes._preferred import PREFERRED
 
     made = hashlib.sha256()
-    for name in (RECIPE, TOKENIZER, WEIGHTS, SENTENCE, ARRAYS):
+    for name in (RECIPE, TOKENIZER, WEIGHTS, SENTENCE, ARRAYS, PREFERRED):
         if (model / name).exists():
             made.update(name.encode())
             with (model / name).open("rb") as handle:
@@ -134,7 +135,7 @@ def _work(loaded: dict[str, Any], texts: list[str], options: dict[str, Any]) -> 
 
 
 @functools.lru_cache(maxsize=1)
-def _embedder(*, model: str, device: str, runtime: str, threads: int | None) -> Embedder:
+def _embedder(*, model: str, device: str, runtime: str | None, threads: int | None) -> Embedder:
     """Loaded once in each process."""
     import torch
 

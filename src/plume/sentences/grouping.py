@@ -36,17 +36,27 @@ class Grouping(Part):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SameText(Grouping):
-    """Every text twice: its two vectors differ by their dropout alone (SimCSE)."""
+class EachText(Grouping):
+    """Every text, once: a teacher says what its vector should be."""
 
-    by_dropout: ClassVar[bool] = True
+    times: ClassVar[int] = 1
 
     def __call__(self, found: SentenceRows, method: str) -> Grouped:
         texts = dict.fromkeys(text for row in found.rows for text in row.texts)
         left = len(found.rows) * found.texts - len(texts)
         return Grouped(
-            texts=[(one, one) for one in texts], score=[1.0] * len(texts), notes=[f"{left:,} repeated texts are left out"] if left else []
+            texts=[(one,) * self.times for one in texts],
+            score=[1.0] * len(texts),
+            notes=[f"{left:,} repeated texts are left out"] if left else [],
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SameText(EachText):
+    """Every text twice: its two vectors differ by their dropout alone (SimCSE)."""
+
+    times: ClassVar[int] = 2
+    by_dropout: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,10 +15,11 @@ _SPREAD = 0.02  # of first weights, as BERT's
 
 @dataclass(frozen=True, kw_only=True)
 class PooledLayer(Part):
-    """As wide as the state. With a tanh it begins at random, as BERT's pooler; without, as the identity, which loses nothing."""
+    """With a tanh it begins at random, as BERT's pooler; without, as the identity, which loses nothing, or at random where it changes the width."""
 
     tanh: bool = True
     kept: bool = False  # is it a part of the vectors at use?
+    width: int | None = None  # of what it makes; None: as wide as the state
 
     def build(self, width: int, seed: int) -> PooledLayerModule:
         """With first weights."""
@@ -30,10 +31,12 @@ class PooledLayerModule(nn.Module):
 
     def __init__(self, part: PooledLayer, width: int, seed: int) -> None:
         super().__init__()
-        self.part, self.dense = part, nn.Linear(width, width)
+        made = part.width or width
+        self.part, self.dense = part, nn.Linear(width, made)
+        random = torch.randn((made, width), generator=torch.Generator().manual_seed(seed))
         with torch.no_grad():
-            start = torch.randn((width, width), generator=torch.Generator().manual_seed(seed)) * _SPREAD if part.tanh else torch.eye(width)
-            self.dense.weight.copy_(start)
+            plain = torch.eye(width) if made == width else random / width**0.5
+            self.dense.weight.copy_(random * _SPREAD if part.tanh else plain)
             self.dense.bias.zero_()
 
     def forward(self, vectors: Tensor) -> Tensor:

@@ -61,13 +61,13 @@ class InBatch(ContrastLoss):
 
     def mean(self, views: Views) -> Tensor:
         first, others = views.vectors[0], views.vectors[1:].flatten(0, 1)  # [N, D], [(K - 1) N, D]
-        hidden = _no_negatives(views.text[0], views.text[1], views.text[1:].flatten())
+        hidden = no_negatives(views.text[0], views.text[1], views.text[1:].flatten())
         own = torch.arange(len(first), device=first.device)
         hidden[own, own] = False
         return F.cross_entropy((self.scale * first @ others.T).masked_fill(hidden, _NEVER), own)
 
 
-def _no_negatives(first: Tensor, second: Tensor, columns: Tensor) -> Tensor:
+def no_negatives(first: Tensor, second: Tensor, columns: Tensor) -> Tensor:
     """[N, C] columns that are the first text itself, or a second text of it, be it in another group; [N] first and second texts, [C] columns."""
     belongs = (first[:, None] == first).float() @ (second[:, None] == columns).float()
     return (columns == first[:, None]) | (belongs > 0)
@@ -103,7 +103,7 @@ class SwappedRows(ContrastLoss):
         rows, text = views.vectors.flatten(0, 1), views.text.flatten()
         own = torch.arange(len(rows), device=rows.device)
         answer = own.roll(len(rows) // 2)
-        hidden = _no_negatives(text, text[answer], text)
+        hidden = no_negatives(text, text[answer], text)
         hidden[own, answer] = False
         hidden[own, own] = True
         return F.cross_entropy((self.scale * rows @ rows.T).masked_fill(hidden, _NEVER), answer)
@@ -132,6 +132,29 @@ class Matryoshka(ContrastLoss):
     def __call__(self, views: Views) -> Tensor:
         cuts = {*self.dimensions, views.vectors.shape[-1]}
         return torch.stack([self.loss(replace(views, vectors=views.vectors[..., :cut])) for cut in sorted(cuts)]).sum()
+
+
+@dataclass(frozen=True, kw_only=True)
+class SquaredDistance(ContrastLoss):
+    """|x − y|² of a text's own vector and its teacher's, which is the second view (Reimers and Gurevych, arXiv:2004.09813 §2). As a share of the
+    teachers' mean |y|², so that it means the same for vectors of every width and length."""
+
+    normalised: bool = False  # are both brought to length 1 first?
+
+    def __call__(self, views: Views) -> Tensor:
+        return self.mean(views.normalised() if self.normalised else replace(views, vectors=precise(views.vectors)))
+
+    def mean(self, views: Views) -> Tensor:
+        own, taught = views.vectors[0], views.vectors[1]
+        return (own - taught).pow(2).sum() / taught.pow(2).sum().clamp(min=torch.finfo(taught.dtype).tiny)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CosineGap(ContrastLoss):
+    """1 − cosine of a text's own vector and its teacher's, which is the second view: directions alone are learned."""
+
+    def mean(self, views: Views) -> Tensor:
+        return 1 - (views.vectors[0] * views.vectors[1]).sum(-1).mean()
 
 
 def _halves(width: int) -> Sequence[int]:

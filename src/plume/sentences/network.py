@@ -14,8 +14,8 @@ from plume.core.batch import Batch, Encoded
 from plume.heads.head import HeadModule, Loss
 from plume.model.networks.model import Model
 from plume.model.trainable import Trainable
+from plume.nn.gathering import everyones, shared
 from plume.nn.pooling import FIRST, Pooling
-from plume.sentences.gathering import everyones, shared
 from plume.sentences.layer import PooledLayerModule
 from plume.sentences.losses import ContrastLoss, Views, alignment, uniformity
 from plume.sentences.rows import CONTRAST, TOKENS, chunks
@@ -97,7 +97,7 @@ class ContrastModel(Trainable):
         """The same, a part at a time: what a part computes is not kept, and computed again, with the same dropout, when its gradient is due."""
         groups = len(batch.labels[CONTRAST].value)
         picked = [torch.as_tensor(rows, device=batch.tokens.device) for rows in chunks(batch, groups=groups, parts=self.parts)]
-        made = [checkpoint(self._read, _rows(batch, rows), use_reentrant=False) for rows in picked]
+        made = [checkpoint(self._read, rows_of(batch, rows), use_reentrant=False) for rows in picked]
         vectors = torch.cat([one for one, _ in made])[torch.argsort(torch.cat(picked))]
         written = [total for _, total in made if total is not None]
         return vectors, torch.stack(written).sum() if written else None
@@ -116,16 +116,14 @@ class ContrastModel(Trainable):
         vectors, written = self._in_parts(batch) if self.parts > 1 and torch.is_grad_enabled() else self._read(batch)
         target = batch.labels[CONTRAST]
         own, score = len(target.value), target.value
-        views = Views(
-            vectors=everyones(vectors.view(-1, own, vectors.shape[-1]), dim=1),
-            text=everyones(target.index.view(-1, own), dim=1),
-            score=everyones(score, dim=0),
-        )
+        mine = Views(vectors=vectors.view(-1, own, vectors.shape[-1]), text=target.index.view(-1, own), score=score)
+        if target.feature is not None:
+            mine = _with_teacher(mine, target.feature)
+        views = Views(vectors=everyones(mine.vectors, dim=1), text=everyones(mine.text, dim=1), score=everyones(score, dim=0))
         rows = len(views.score)
         found = {CONTRAST: Loss(total=shared(self.loss(views) * rows, own=own, rows=rows), count=own)}
         with torch.no_grad():
             near = (score >= _NEAR).to(score.dtype)
-            mine = Views(vectors=vectors.view(-1, own, vectors.shape[-1]), text=target.index.view(-1, own), score=score)
             found[ALIGNMENT] = Loss(total=alignment(mine, near), count=int(near.sum()))
             found[UNIFORMITY] = Loss(total=uniformity(views) * own, count=own)
         if written is not None:
@@ -133,7 +131,14 @@ class ContrastModel(Trainable):
         return found
 
 
-def _rows(batch: Batch, rows: Tensor) -> Batch:
+def _with_teacher(views: Views, taught: Tensor) -> Views:
+    """With the teacher's vectors [N, D] as the last view."""
+    return replace(
+        views, vectors=torch.cat([views.vectors, taught[None].to(views.vectors.dtype)]), text=torch.cat([views.text, views.text[:1]])
+    )
+
+
+def rows_of(batch: Batch, rows: Tensor) -> Batch:
     """These rows of a batch, with what is written in them."""
     arrays = {name: getattr(batch, name) for name in ("tokens", "length", "rank", "position", "segment", "backward")}
     labels = {}
@@ -145,4 +150,4 @@ def _rows(batch: Batch, rows: Tensor) -> Batch:
         mine = row >= 0
         labels = {TOKENS: replace(target, index=row[mine] * time + target.index[mine] % time, value=target.value[mine])}
     picked: dict[str, Any] = {name: None if array is None else array[rows] for name, array in arrays.items()}
-    return replace(batch, labels=labels, **picked)
+    return replace(batch, labels=labels, named={name: array[rows] for name, array in batch.named.items()}, **picked)

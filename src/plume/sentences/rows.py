@@ -24,6 +24,7 @@ class SentenceGroups(Questions):
     member: Array  # [G, K] rows
     text: Array  # [R] equal numbers: equal texts
     score: Floats  # [G]
+    taught: Floats | None = None  # [G, D] what a teacher makes of the text, where one teaches
 
     def __len__(self) -> int:
         return len(self.member)
@@ -36,7 +37,8 @@ class SentenceGroups(Questions):
         return self.member[index].T.ravel()
 
     def _asked(self, batch: Batch, index: Array, picked: Array) -> Batch:
-        return replace(batch, labels={CONTRAST: Target(index=self.text[picked], value=self.score[index])})
+        taught = None if self.taught is None else self.taught[index]
+        return replace(batch, labels={CONTRAST: Target(index=self.text[picked], value=self.score[index], feature=taught)})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 from plume.core.batch import Order
@@ -18,6 +19,7 @@ from plume.sentences.layer import PooledLayer
 from plume.sentences.method import SentenceMethod
 from plume.train.settings import RunSettings
 from plume.tuning.adapting.ways.full import FullTuning
+from plume.tuning.rows.questions import Floats
 from plume.tuning.settings import Wishes, with_dropout
 from plume.vectors.sentence import SentenceVectors
 
@@ -58,6 +60,15 @@ class SentenceSettings(RunSettings):
     def pooling(self) -> Pooling | None:
         """None: as the family pools."""
         return self.vectors.pooling if isinstance(self.vectors.pooling, Pooling) else None
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """What a run that goes on must find unchanged."""
+        return (*self.text, *self.dev)
+
+    def taught(self, texts: Sequence[str]) -> Floats | None:
+        """[N, D] a teacher's vector for each text, where one teaches."""
+        return None
 
     @property
     def layer(self) -> PooledLayer | None:

@@ -23,9 +23,11 @@ from plume.sentences.embedding import CHUNK
 from plume.static.model import WordModel, save_model
 from plume.static.reading import as_words
 from plume.static.recipe import Word2Vec
+from plume.static.sif import SIF
 from plume.static.text import Vocabulary
 from plume.text.tokenizer import Tokenizer
 from plume.tuning.loaded import load
+from plume.tuning.tuned import TunedModel
 from plume.vectors.corpus_texts import chunks, stream_texts
 from plume.vectors.sentence import SentenceVectors
 from plume.vectors.transforms.normalise import Normalise
@@ -36,11 +38,13 @@ Floats = NDArray[np.float32]
 
 
 def distil_static(
-    model: Path, files: Sequence[str], out: Path, *, dimensions: int = 256, smoothing: float = 1e-3, column: str | None = None
+    model: Path, files: Sequence[str], out: Path, *, dimensions: int = 256, smoothing: float = SIF.smoothing, column: str | None = None
 ) -> WordModel:
-    """A directory of static vectors at `out`, one for each token of `model`. The corpus says how frequent tokens are."""
+    """A directory of static vectors at `out`, one for each token of `model`. The corpus says how frequent tokens are; `smoothing` is the a of their
+    weights."""
     check_free(out)
-    loaded = load(model)
+    opened = load(model)
+    loaded = opened.embedder if isinstance(opened, TunedModel) else opened
     if not isinstance(loaded, LanguageModel) or loaded.model.spells:
         raise PlumeError(f"{model} is no network that reads tokens: static vectors are distilled from one.")
     tokenizer = loaded.tokenizer

@@ -17,6 +17,9 @@ class BertStrategy(enum.StrEnum):
     REDUCE_MEAN_MAX = "REDUCE_MEAN_MAX"  # both, side by side
     CLS_TOKEN = "CLS_TOKEN"
     SEP_TOKEN = "SEP_TOKEN"
+    CLS_POOLED = "CLS_POOLED"  # the first token's last state, through BERT's pooler
+    CLASSIFICATION = "CLASSIFICATION"  # of a tuned model: the probability of each label
+    REGRESSION = "REGRESSION"  # of a tuned model: its number
 
 
 _SAME = {"FIRST_TOKEN": BertStrategy.CLS_TOKEN, "LAST_TOKEN": BertStrategy.SEP_TOKEN}

@@ -25,6 +25,12 @@ class BadRequest(ServeError):
     code = "invalid_value"
 
 
+class EmptyText(BadRequest):
+    """There is nothing in it to read."""
+
+    code = "empty"
+
+
 class Unauthorized(ServeError):
     """No key, or one that is not known."""
 
@@ -68,12 +74,24 @@ class Unreadable(ServeError):
     code = "invalid_field"
 
 
+class MissingField(Unreadable):
+    """A field that must be there."""
+
+    code = "missing_field"
+
+
 class Overloaded(ServeError):
-    """The queue is full, or a key has used up its rate."""
+    """The queue is full."""
 
     status = 429
     type = "rate_limit_error"
     code = "overloaded"
+
+
+class RateExceeded(Overloaded):
+    """A key has used up its rate."""
+
+    code = "rate_limit_exceeded"
 
 
 class NotReady(ServeError):

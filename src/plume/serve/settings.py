@@ -11,7 +11,7 @@ from plume.core.machine import cores
 from plume.serve.bert_settings import BertServiceSettings
 
 MEGABYTE = 1 << 20
-RUNTIMES = ("torch", "onnx", "onnx-int8", "auto")
+RUNTIMES = ("torch", "onnx", "onnx-int8", "torch-int8", "auto")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +20,7 @@ class ServeSettings:
 
     host: str = "127.0.0.1"
     port: int = 8000
-    runtime: str = "torch"  # torch, onnx, onnx-int8, or auto: the fastest that agrees
+    runtime: str | None = None  # torch, onnx, onnx-int8, torch-int8, or auto: the fastest that agrees; None: what each model prefers
     threads: int | None = None  # that compute; None: as many as there are cores
     device: str = "cpu"
     workers: int = 1  # processes
@@ -49,7 +49,7 @@ class ServeSettings:
                 raise PlumeError(f"--{name.replace('_', '-')} must be more than 0, not {getattr(self, name)}.")
         self._check_bert()
         self._check_engine()
-        if self.runtime not in RUNTIMES:
+        if self.runtime is not None and self.runtime not in RUNTIMES:
             raise PlumeError(f"There is no runtime '{self.runtime}': {suggest(self.runtime, RUNTIMES)}.")
         if not 0 <= self.port < 65536:
             raise PlumeError(f"There is no port {self.port}: choose one from 1 to 65535, or 0 for any that is free.")

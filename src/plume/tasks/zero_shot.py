@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,13 +21,13 @@ from plume.readers.tables import read_table
 from plume.text.languages import language_mix
 from plume.tuning.kinds.labelling import choose, softmax
 from plume.tuning.loaded import Loaded
+from plume.tuning.prompts.label_words import Said, read_words
 from plume.tuning.task import DirectTask, Prediction
 from plume.tuning.tuned import TunedModel
 from plume.tuning.zero_shot.blanks import language_model
 from plume.tuning.zero_shot.cloze import Cloze
 from plume.tuning.zero_shot.entailment import Entailment, find_entailment, hypotheses
 
-Labels = str | Sequence[str] | Mapping[str, str]
 _LETTERS = 4  # that say as much as one Chinese character, roughly
 
 
@@ -50,8 +50,8 @@ _TEMPLATES = {
 class ZeroShot(DirectTask):
     """Labels are said in words, and the model judges or completes them.
 
-    >>> wordings("0=negative,1=positive")
-    {'0': 'negative', '1': 'positive'}
+    >>> TASK.metric
+    'accuracy'
     """
 
     def predict(  # type: ignore[override]  # its options are named
@@ -59,7 +59,7 @@ class ZeroShot(DirectTask):
         model: Loaded,
         items: Sequence[Any],
         *,
-        labels: Labels,
+        labels: Said,
         template: str | None = None,
         multi_label: bool = False,
         way: ZeroShotWay | str | None = None,
@@ -68,11 +68,11 @@ class ZeroShot(DirectTask):
     ) -> list[Prediction]:
         """The likeliest label of each text, and how likely all are: together one, or with `multi_label` each for itself.
 
-        `labels` may say what stands in the template for each: {"0": "negative"}, or "0=negative,1=positive". The template has {} or ___ for
+        `labels` may say what stands in the template for each: {"0": "negative"}, or "0=negative|bad,1=positive". The template has {} or ___ for
         the label; if none is given it is English or Chinese, as the text. `calibrate` (cloze): see `_by_cloze`.
         `language` is that of all texts, for families with a vector for each (XLM); found if it is not said.
         """
-        texts, words = _texts(items), wordings(labels)
+        texts, words = _texts(items), {one.label: one.words for one in read_words(labels)}
         if len(words) < 2 and not multi_label:
             raise PlumeError("One label alone is always the likeliest: give two or more, or ask for each by itself (multi_label).")
         entailment = _entailment(model, None if way is None else _way(way))
@@ -84,7 +84,7 @@ class ZeroShot(DirectTask):
                 said = template or _TEMPLATES[ZeroShotWay.ENTAILMENT if entailment else ZeroShotWay.CLOZE, script]
                 some = [texts[place] for place in index]
                 if entailment is not None and isinstance(model, TunedModel):
-                    logits = entailment.logits(model, some, hypotheses(said, list(words.values())), language=language)
+                    logits = entailment.logits(model, some, hypotheses(said, [_one_word(one) for one in words.values()]), language=language)
                     table[index] = _by_entailment(logits, multi_label)
                 else:
                     cloze = Cloze(language_model(model, self.kind).abilities, said, list(words.values()))
@@ -96,7 +96,7 @@ class ZeroShot(DirectTask):
         model: Loaded,
         paths: Sequence[Path],
         *,
-        labels: Labels | None = None,
+        labels: Said | None = None,
         text: str | None = None,
         label: str | None = None,
         **options: Any,
@@ -108,7 +108,7 @@ class ZeroShot(DirectTask):
         )  # fmt: skip
         reading = Reading(file=files[0])
         examples = list(read_table(files, layout, reading, answer=AnswerKind.LABEL, labelled=True))
-        words = wordings(_own_labels(examples, files[0]) if labels is None else labels)
+        words = {one.label: one.words for one in read_words(_own_labels(examples, files[0]) if labels is None else labels)}
         for example in examples:
             if example.answer not in words:
                 raise PlumeError(
@@ -122,18 +122,6 @@ class ZeroShot(DirectTask):
 TASK = ZeroShot(kind="zero-shot", title="zero-shot classification", metric="accuracy")
 
 
-def wordings(labels: Labels) -> dict[str, str]:
-    """Each label's name, and what is said for it."""
-    listed = [one.strip() for one in labels.split(",")] if isinstance(labels, str) else labels
-    pairs = list(listed.items()) if isinstance(listed, Mapping) else [_named(one) for one in listed]
-    found = dict(pairs)
-    if not found or not all(name and words.strip() for name, words in pairs):
-        raise PlumeError(f"A label is empty in {str(labels)[:60]!r}: write --labels sports,politics or --labels 0=sports,1=politics.")
-    if len(found) < len(pairs) or len(set(found.values())) < len(pairs):
-        raise PlumeError(f"A label comes twice in {', '.join(name for name, _ in pairs)}: each must be said in its own words.")
-    return found
-
-
 def _own_labels(examples: Sequence[Example], file: Path) -> list[str]:
     """A file's labels as words."""
     found = sorted({example.answer for example in examples})
@@ -142,9 +130,10 @@ def _own_labels(examples: Sequence[Example], file: Path) -> list[str]:
     return found
 
 
-def _named(label: str) -> tuple[str, str]:
-    name, equals, words = label.partition("=")
-    return (name.strip(), words.strip()) if equals else (label, label)
+def _one_word(words: Sequence[str]) -> str:
+    if len(words) > 1:
+        raise PlumeError(f"A hypothesis is said in one way, and '{'|'.join(words)}' are {len(words)}: several words are for --way cloze.")
+    return words[0]
 
 
 def _texts(items: Sequence[str]) -> list[str]:

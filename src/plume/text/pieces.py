@@ -34,6 +34,7 @@ class Joined:
     end: NDArray[np.int64]
     token_bounds: NDArray[np.int64]  # [texts + 1]
     character_bounds: NDArray[np.int64]  # [texts + 1]
+    named: NDArray[np.int64] | None = None  # of each token, the entity that it is part of a mention of, -1: none; where texts were linked
 
     def part(self, number: int) -> Pieces:
         """The tokens of one of the texts, their places counted from its start."""

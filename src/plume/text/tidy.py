@@ -17,7 +17,8 @@ _CHINESE = re.compile(f"{_RUN}(?=[{_WIDE}])|(?<=[{_WIDE}]) ++|(?<=[{_CJK}]) ++(?
 _BEFORE_SIGN = re.compile(rf"{_RUN}(?=[.,!?;:%)\]}}])")
 _AFTER_OPENING = re.compile(r"(?<=[(\[{]) +")
 SURROGATE = re.compile("[\ud800-\udfff]")
-_CONTRACTION = re.compile(r"(?<=\w) ?' ?(?=(?:s|t|re|ve|ll|d|m)\b)", re.IGNORECASE)
+_CONTRACTION = re.compile(r"(?i)(?<=\w) ?' ?(?=(?:s|t|re|ve|ll|d|m)\b)")
+TIDYING = ((_CHINESE, ""), (_BEFORE_SIGN, ""), (_AFTER_OPENING, ""), (_CONTRACTION, "'"))  # one after the other, each by what
 
 
 def tidy_spaces(text: str) -> str:
@@ -25,9 +26,9 @@ def tidy_spaces(text: str) -> str:
     >>> tidy_spaces("我 爱 python 编 程 ， it doesn ' t hurt ( much ) .")
     "我爱 python 编程，it doesn't hurt (much)."
     """
-    text = _CHINESE.sub("", text)
-    text = _AFTER_OPENING.sub("", _BEFORE_SIGN.sub("", text))
-    return _CONTRACTION.sub("'", text)
+    for pattern, by in TIDYING:
+        text = pattern.sub(by, text)
+    return text
 
 
 def without_surrogates(text: str) -> str:

@@ -173,7 +173,7 @@ class Tokenizer:
     def decode(self, ids: Iterable[int], *, skip_special: bool = True) -> str:
         """Text again. Spaces that only the decoder put in, as between Chinese characters, are taken out."""
         text: str = self.backend.decode([int(number) for number in ids], skip_special_tokens=skip_special)
-        return tidy_spaces(text) if self._decoder_adds_spaces else text
+        return tidy_spaces(text) if self.decoder_adds_spaces else text
 
     def bytes_of(self, number: int) -> bytes:
         """What an id writes: where tokens are bytes, these, which need be no whole characters; else its text. Nothing for special tokens."""
@@ -192,7 +192,7 @@ class Tokenizer:
         return {chr(byte): byte for byte in plain} | {chr(256 + place): byte for place, byte in enumerate(others)}
 
     @functools.cached_property
-    def _decoder_adds_spaces(self) -> bool:
+    def decoder_adds_spaces(self) -> bool:
         """Byte-level and Metaspace pieces carry their spaces; others are joined by one each."""
         decoder = json.dumps(self._file["decoder"], ensure_ascii=False)
         return not any(sign in decoder for sign in ('"ByteLevel"', '"Metaspace"', "▁"))

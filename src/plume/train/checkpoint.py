@@ -18,11 +18,12 @@ from plume.core.files import clear_disk_errors, read_json, write_folder, write_j
 from plume.data.loader import Cursor
 from plume.model.checkpoint import WEIGHTS, load_weights, read_weights, save_weights
 from plume.model.sharded import whole
-from plume.model.trainable import Trainable
+from plume.model.trainable import Trainable, trained_parameters
 from plume.train.budget import Spent
 from plume.train.distributed import gathered, like, own_share, reshard
 
 _OPTIMIZER, _CARRIED, _STATE = "optimiser.safetensors", "memory.safetensors", "state.json"  # as they have always been called
+_ASIDE = "aside.safetensors"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,10 +47,11 @@ def save_checkpoint(
     weights = {name: whole(parameter.detach()) for name, parameter in model.kept()}
     moments = {
         f"{name}.{moment}": whole(value)
-        for name, parameter in model.kept()
+        for name, parameter in trained_parameters(model).items()
         if parameter in optimizer.state
         for moment, value in optimizer.state[parameter].items()
     }
+    aside = {name: whole(parameter.detach()) for name, parameter in model.aside()}
     carried = gathered(model.carried())
     if not write:
         return
@@ -57,6 +59,8 @@ def save_checkpoint(
     def fill(target: Path) -> None:
         save_weights(target / WEIGHTS, weights)
         save_weights(target / _OPTIMIZER, moments)
+        if aside:
+            save_weights(target / _ASIDE, aside)
         if carried:
             save_weights(target / _CARRIED, carried)
         write_json(target / _STATE, {"spent": asdict(position.spent), "cursors": [asdict(cursor) for cursor in position.cursors]})
@@ -93,15 +97,31 @@ def load_checkpoint(path: Path, model: Trainable, optimizer: torch.optim.Optimiz
     for key, value in read_weights(path / _OPTIMIZER).items():
         name, _, moment = key.rpartition(".")
         moments.setdefault(name, {})[moment] = value
-    for name, parameter in model.kept():
+    _load_aside(model, path / _ASIDE)
+    for name, parameter in trained_parameters(model).items():
         if name in moments:
             optimizer.state[parameter] = {moment: _placed(value, parameter) for moment, value in moments[name].items()}
-    if (path / _CARRIED).exists():
-        model.carry_on(own_share(read_weights(path / _CARRIED), next(model.parameters()).device))
+    if carried := read_carried(path, next(model.parameters()).device):
+        model.carry_on(carried)
     if "cursors" not in state:
         raise PlumeError(f"{path} was written by an older plume: start a new run from its weights with --init.")
     cursors = tuple(Cursor(**cursor) for cursor in state["cursors"])
     return Position(spent=Spent(**state["spent"]), cursors=cursors)
+
+
+@torch.no_grad()
+def _load_aside(model: Trainable, path: Path) -> None:
+    aside = dict(model.aside())
+    weights = read_weights(path) if aside else {}
+    for name, parameter in aside.items():
+        if name not in weights:
+            raise PlumeError(f"{path} lacks {name}.")
+        parameter.copy_(like(weights[name], parameter))
+
+
+def read_carried(path: Path, device: torch.device) -> dict[str, Tensor]:
+    """What this process's model carried beside its weights."""
+    return own_share(read_weights(path / _CARRIED), device) if (path / _CARRIED).exists() else {}
 
 
 def _placed(moment: Tensor, parameter: Tensor) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import tempfile
 from pathlib import Path
@@ -20,6 +21,7 @@ from plume.data.train_tokenizer import train_tokenizer
 from plume.model.kinds import BatchKind
 from plume.model.recipe import Recipe
 from plume.nn.visibility import ranks, visible
+from plume.objectives._objective import Answers
 from plume.text.tokenizer import Tokenizer
 from plume.text.tokenizers import WordPiece
 from plume.train.device import to_device
@@ -27,6 +29,7 @@ from plume.train.feeding import make_reader
 
 SEES, BLIND = "■", "·"
 _SENTENCES = ("the cat sleeps here .", "rain falls all day .", "we read old books .", "ships sail far away .")
+_NAMES = ("cat", "rain", "old books", "ships")  # that mention something
 _PAIRS = (("the cat sleeps", "die katze schläft"), ("we read books", "wir lesen bücher"), ("rain falls", "regen fällt"))
 
 
@@ -56,8 +59,10 @@ def _corpus(recipe: Recipe, folder: Path) -> Corpus:
         path, lines = folder / "texts.txt", [f"{text} {sign}" for text in _SENTENCES * 10 for sign in "😀😢"]
     else:
         path = folder / "corpus.jsonl"
-        text = "\\n".join(_SENTENCES)
-        lines = [f'{{"text": "{text}", "label": "{label}"}}' for label in ("Books", "News") for _ in range(10)]
+        text = "\n".join(_SENTENCES)
+        mentions = [{"start": text.index(name), "end": text.index(name) + len(name), "id": n} for n, name in enumerate(_NAMES)]
+        record = {"text": text, "mentions": mentions, "forms": mentions}
+        lines = [json.dumps(record | {"label": label}) for label in ("Books", "News") for _ in range(10)]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return Corpus(path, kind=recipe.corpus, carries=recipe.carries)
 
@@ -80,7 +85,10 @@ def draw(batch: Batch, kind: BatchKind, tokenizer: Tokenizer) -> str:
     if batch.source is not None:
         shown = [tokenizer.token(int(number)) for number in batch.source.tokens[0]]
         shown = shown if batch.source.length is None else shown[: int(batch.source.length[0])]
-        lines = [f"encoder, all see all: {' '.join(shown)}", "decoder, each sees the whole source and:", *lines]
+        second = (f"encoder, all see all: {' '.join(shown)}", "decoder, each sees the whole source and:")
+        if not kind.noise.target.decoder:  # two texts by themselves, whose vectors are compared
+            second = (f"second text, all see all: {' '.join(shown)}", "first text, to which one of the batch's second texts belongs:")
+        lines = [*second, *lines]
     return "\n".join(lines)
 
 
@@ -99,7 +107,8 @@ def _answers(batch: Batch, kind: BatchKind, tokenizer: Tokenizer) -> dict[int, s
             continue
         for index, value in zip(target.index.tolist(), target.value.tolist(), strict=True):
             if index < time:
-                said = tokenizer.token(value) if objective.pair_label is None else f"{objective.name}: {value}"
+                a_token = objective.pair_label is None and objective.answers is not Answers.BATCH and objective.head.of_tokens
+                said = tokenizer.token(value) if a_token else f"{objective.name}: {value}"
                 found.setdefault(index, [])
                 if said not in found[index]:
                     found[index].append(said)

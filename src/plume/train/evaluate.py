@@ -36,6 +36,7 @@ def evaluate(
     An objective that several kinds of batch ask is measured on all of them. The readers' seed fixes the masks; a generator's samples are
     fixed too."""
     sums: dict[str, list[float]] = {objective.name: [] for objective in model.recipe.objectives}
+    further: dict[str, dict[str, float]] = {name: {} for name in sums}
     was_training = model.training
     model.eval()
     with torch.random.fork_rng(devices=[]), model.fresh_memory():
@@ -47,6 +48,8 @@ def evaluate(
                 _, losses = model(to_device(batch, device), {})
                 for name, loss in losses.items():
                     sums[name] = _added(sums[name], loss)
+                    for what, total in loss.further.items():
+                        further[name][what] = further[name].get(what, 0.0) + float(total)
     model.train(was_training)
     result = {}
     for name, parts in sums.items():
@@ -57,6 +60,7 @@ def evaluate(
             if sum(share > 0 for share in classes) > 1:
                 answered = [share / count for share in classes]
                 result[f"{name}/guessing"] = _cross_entropy(answered, (shares or {}).get(name, answered))
+            result |= {f"{name}/{what}": processes.sum([total])[0] / count for what, total in further[name].items()}
     return result
 
 

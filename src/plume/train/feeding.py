@@ -33,7 +33,7 @@ def make_reader(
 ) -> Reader:
     """Of one kind of batch, the recipe's first if none is given."""
     kind = kind or recipe.kinds[0]
-    tokens = [objective for objective in kind.objectives if objective.answers is Answers.NOISE]
+    tokens = [objective for objective in kind.objectives if objective.answers in (Answers.NOISE, Answers.BATCH)]
     collator = Collator(
         noise=kind.noise,
         alphabet=alphabet_of(tokenizer, store),

@@ -71,10 +71,11 @@ def fit(
     run without a checkpoint has used already.
     """
     quiet = quiet or not processes.first
-    for part in model.modules():
-        if isinstance(part, Stack):
-            part.checkpointing = settings.recompute
-    wrapped = processes.wrap(model, shard=settings.shard, some_unused=some_unused)
+    stacks = [part for part in model.modules() if isinstance(part, Stack)]
+    for stack in stacks:
+        stack.checkpointing = settings.recompute
+    drops = any(stack.part.layer_drop for stack in stacks)
+    wrapped = processes.wrap(model, shard=settings.shard, some_unused=some_unused or drops)
     optimizer = make_optimizer(model, plan.training)  # of the parameters as the processes share them
     if processes.first:
         make_folder(folder)

@@ -9,16 +9,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plume.core.errors import PlumeError
+from plume.core.knowledge import Knowledge, arrays_of, needs_knowledge
 from plume.data.corpus import Corpus, CorpusKind
+from plume.data.layouts.carried import MENTIONS, NONE
 from plume.data.layouts.layout import PairLabel
 from plume.data.lexicon import LexiconEntry, UnitKind, mark_units, read_lexicon, write_lexicon
+from plume.data.own_documents import mark_own_documents
 from plume.data.phrases import lexicon_for
+from plume.data.salient import mark_salient, salient_entries
 from plume.data.store import Store, Stores
-from plume.model.checkpoint import LANGUAGES
+from plume.kb.knowledge import open_knowledge
+from plume.model.networks.evidence import Evidence
 from plume.model.recipe import Recipe
+from plume.model.resources import KNOWLEDGE, LANGUAGES, read_knowledge
+from plume.model.use.looking_up import evidence_of
+from plume.noise.salient import IN_SALIENT
 from plume.text.known_languages import Languages
 from plume.text.languages import count_scripts, scripts_of
 from plume.text.tokenizer import Tokenizer
+from plume.train.settings import Settings
 
 _SENTENCES = 1 << 16  # whose tokens are counted at once
 PHRASES = "phrases.txt"  # in the run's folder, to look at, to resume with, and to edit for another run's --lexicon
@@ -31,6 +40,8 @@ def find_units(
 
     They come from the run's own folder where it is resumed, else from the user's lexicon, else they are mined from the corpus.
     """
+    if recipe.needs_salient:
+        return _find_salient(stores, tokenizer, corpus=corpus, kept=folder / PHRASES, lexicon=lexicon)
     if not recipe.needs_units:
         if lexicon is not None:
             raise PlumeError(f"{recipe.name} hides no phrases or entities, so it has no use for a lexicon: leave --lexicon out.")
@@ -54,6 +65,80 @@ def find_units(
             "an entry a line, a tab, entity)"
         )
     return entries, words
+
+
+def _find_salient(
+    stores: Stores, tokenizer: Tokenizer, *, corpus: Corpus, kept: Path, lexicon: str | None
+) -> tuple[list[LexiconEntry], str | None]:
+    """Names and dates, of which one a sentence is hidden (REALM)."""
+    entries = read_lexicon(kept) if kept.exists() else salient_entries(corpus, None if lexicon is None else Path(lexicon))
+    for store in (stores.train, stores.held_out):
+        store.units = store.units | mark_salient(store, entries, tokenizer)
+    inside = float(stores.train.units[IN_SALIENT].mean())
+    if not inside:
+        return [], "no names or dates were found in this corpus: single words are hidden instead. A list of your own helps: --lexicon FILE"
+    where = "in the lexicon and the text" if lexicon is not None else "found in the corpus"
+    return entries, f"{len(entries):,} names and dates {where}; they cover {inside:.1%} of the tokens"
+
+
+def run_evidence(settings: Settings, corpus: Corpus, stores: Stores, tokenizer: Tokenizer) -> tuple[Evidence | None, str]:
+    """Of a run, and a sentence about it; the corpus' own documents are marked in its stores. Without documents given, the corpus has them."""
+    recipe, given = settings.recipe, settings.documents
+    if not recipe.assembly.retrieves:
+        if given:
+            raise PlumeError(f"{recipe.name} looks nothing up, so it has no use for documents: leave --documents out.")
+        return None, ""
+    if settings.shard:
+        raise PlumeError(f"{recipe.name} makes its index between two steps, where sharded weights are in parts: leave --fsdp out.")
+    evidence = evidence_of(recipe, given or corpus.files, tokenizer)
+    shares = [mark_own_documents(store, evidence.blocks) for store in (stores.train, stores.held_out)]
+    own = f"{shares[0]:.0%} of the corpus' documents are among them, and none is offered to its own text"
+    documents = len(evidence.blocks.titles)
+    return (
+        evidence,
+        f"looks things up in {documents:,} documents, {len(evidence):,} blocks{'' if given else ' of the corpus itself'}; {own}",
+    )
+
+
+def run_knowledge(settings: Settings, folder: Path) -> Knowledge | None:
+    """For recipes that are built for a knowledge base: the run's own where it is resumed, else the user's, else that of the model it starts from."""
+    recipe = settings.recipe
+    if not needs_knowledge(recipe):
+        if settings.kb is not None:
+            raise PlumeError(f"{recipe.name} is not built for a knowledge base, so it has no use for one: leave --kb out.")
+        return None
+    initial = None if settings.initial is None else Path(settings.initial)
+    before = read_knowledge(initial) if initial is not None and (initial / KNOWLEDGE).exists() else None
+    if (folder / KNOWLEDGE).exists():
+        return read_knowledge(folder)
+    if settings.kb is None:
+        if before is None:
+            raise PlumeError(
+                f"{recipe.name} is built for one knowledge base: name it with --kb kb/ (plume kb build makes one of triples), and a corpus "
+                "that is linked to it (plume kb link)."
+            )
+        return before
+    found = open_knowledge(Path(settings.kb), arrays_of(recipe), linked=settings.corpus)
+    if before is not None:
+        before.refuse_other(found, str(initial))
+        return found.as_known_to(before)  # it has no vector for what is newer
+    return found
+
+
+def mentions_found(recipe: Recipe, stores: Stores, knowledge: Knowledge | None) -> str | None:
+    """How much of the text is linked, and the loss on held-out mentions of who knows only how frequent entities are."""
+    if knowledge is None or MENTIONS not in recipe.carries:
+        return None
+    counts = []
+    for store in (stores.train, stores.held_out):
+        ids = np.asarray(store.named[MENTIONS.name])
+        counts.append(np.bincount(ids[(ids != NONE) & (ids != np.append(NONE, ids[:-1]))], minlength=len(knowledge.entities)))
+    known, asked = counts
+    words = f"{known.sum():,} mentions of {np.count_nonzero(known):,} of {len(knowledge.entities):,} entities"
+    if asked.sum():
+        loss = -(asked / asked.sum()) @ np.log((known + 1) / (known + 1).sum())
+        words += f"; who only knows how frequent each is pays {loss:.2f} nats on those held out"
+    return words
 
 
 def save_units(folder: Path, entries: list[LexiconEntry]) -> None:
@@ -119,8 +204,10 @@ def _scripts(counts: NDArray[np.int64], tokenizer: Tokenizer) -> tuple[frozenset
     return tuple(frozenset(scripts_of(found)) for found in letters)
 
 
-def refuse_misfit(recipe: Recipe, stores: Stores) -> None:
-    """Before anything is built: more languages or labels than the network has places for."""
+def refuse_misfit(recipe: Recipe, stores: Stores, knowledge: Knowledge | None = None) -> None:
+    """Before anything is built: more languages or labels than the network has places for, or mentions of what a knowledge base does not have."""
+    if knowledge is not None and MENTIONS in recipe.carries:
+        _refuse_mentions(recipe, stores.train.named[MENTIONS.name], knowledge)
     languages = stores.train.languages
     if recipe.corpus is CorpusKind.PAIRS and 0 < recipe.embedding.segments < len(languages):
         raise PlumeError(
@@ -134,3 +221,17 @@ def refuse_misfit(recipe: Recipe, stores: Stores) -> None:
                 f"The corpus has {len(stores.train.labels)} labels, and {objective.name} tells {classes} apart: leave out or join "
                 "the rarest ones."
             )
+
+
+def _refuse_mentions(recipe: Recipe, mentions: NDArray[np.int64], knowledge: Knowledge) -> None:
+    largest = int(mentions.max()) if len(mentions) else NONE
+    if largest == NONE:
+        raise PlumeError(
+            f"The corpus mentions no entity, and {recipe.name} learns from mentions: link it first (plume kb link corpus.jsonl --kb "
+            f"{knowledge.path} --out linked.jsonl)."
+        )
+    if largest >= len(knowledge.entities):
+        raise PlumeError(
+            f"The corpus mentions entity {largest}, and {knowledge.path} has {len(knowledge.entities):,}: it was linked to another "
+            "knowledge base. Link it to this one (plume kb link)."
+        )

@@ -24,7 +24,8 @@ from plume.core.batch import Batch
 from plume.core.errors import PlumeError
 from plume.data.loader import Mixture, Step
 from plume.model.recipe import Training
-from plume.model.trainable import Trainable
+from plume.model.trainable import Trainable, trained_parameters
+from plume.nn.stack import Stack
 from plume.train.budget import Spent
 from plume.train.checkpoint import Position, save_checkpoint
 from plume.train.device import Precision, autocast, to_device
@@ -34,6 +35,8 @@ from plume.train.optimizer import set_rate
 from plume.train.progress import Progress
 from plume.train.settings import RunSettings
 from plume.train.signals import watched_signals
+
+_ALL = 2**32 - 1  # in place of a process's number: what all of them draw alike
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +96,9 @@ class Loop:
         self.wrapped = wrapped
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=precision is Precision.FP16)
         self._last_loss = torch.zeros(())
-        self._parameters = [parameter for _, parameter in model.kept()]
+        self._dropping = [part for part in model.modules() if isinstance(part, Stack) and part.part.layer_drop]
+        self._parameters = list(trained_parameters(model).values())
+        self._further: dict[str, Any] = {}  # of the last step, what losses say beside themselves
 
     def run(self, position: Position) -> Outcome:
         """From where the run stands to the end of its budget, measuring and saving on the way."""
@@ -135,16 +140,22 @@ class Loop:
 
     def _step(self, step: Step, position: Position, caught: list[str], stopping: list[str], *, began: float) -> Position:
         spent = position.spent
-        self._seed(_step_seed(self.settings.seed, spent.steps, self.processes.rank))
         progress = self.settings.budget.progress(spent)
         rate = self.training.peak * self.training.schedule.factor(progress)
         set_rate(self.optimizer, rate, progress)
+        self._seed(_step_seed(self.settings.seed, spent.steps, _ALL))
+        self.model.before_step(progress)
+        for stack in self._dropping:
+            stack.drop_layers()
+        self._seed(_step_seed(self.settings.seed, spent.steps, self.processes.rank))
         counts, tokens, flops, clock = self._exchange(step.batches, spent, caught, stopping)
         scale = {
             name: torch.tensor(self.plan.weights[step.kind].get(name, 1.0) * self.processes.size / max(n, 1.0), device=self.device)
             for name, n in counts.items()
         }
         sums = self._gradients(step.batches, scale)
+        for stack in self._dropping:
+            stack.route = None
         self.scaler.unscale_(self.optimizer)
         limit = self.training.clip or float("inf")
         norm = nn.utils.clip_grad_norm_(self._parameters, limit)
@@ -186,6 +197,7 @@ class Loop:
     def _gradients(self, batches: tuple[Batch, ...], scale: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """Accumulate the gradient of all parts; returns each objective's summed loss."""
         sums: dict[str, torch.Tensor] = {}
+        self._further = {}
         for number, batch in enumerate(batches):
             last = number == len(batches) - 1
             quiet = isinstance(self.wrapped, DistributedDataParallel) and not last  # gradients are exchanged with the last part
@@ -195,6 +207,8 @@ class Loop:
                 self.scaler.scale(loss).backward()
             for name, part in losses.items():
                 sums[name] = sums[name] + part.total.detach() if name in sums else part.total.detach()
+                for what, total in part.further.items():
+                    self._further[f"{name}/{what}"] = self._further.get(f"{name}/{what}", 0.0) + total.detach()
         return sums
 
     def _report(self, spent: Spent, counts: dict[str, float], sums: dict[str, torch.Tensor], rate: float, norm: torch.Tensor) -> None:
@@ -203,6 +217,9 @@ class Loop:
         self._refuse_divergence(spent)
         totals = self.processes.sum([float(sums[name]) for name in counts])
         losses = {name: total / max(counts[name], 1.0) for name, total in zip(counts, totals, strict=True)}
+        beside = list(self._further)
+        told = self.processes.sum([float(self._further[name]) for name in beside])
+        losses |= {name: total / max(counts[name.partition("/")[0]], 1.0) for name, total in zip(beside, told, strict=True)}
         self.progress.step(spent, losses)
         if self.log is not None:
             self.log.write(

@@ -96,7 +96,14 @@ def _selection(select: Select, sums: _Sums) -> list[PaperFigure]:
         note = "positions are drawn with replacement, so the distinct ones are fewer"
     elif isinstance(select, NGrams):
         note = "whole words that would exceed the row's share are passed over"
-    found = [PaperFigure(name="tokens selected", measured=sums.selected / sums.tokens, paper=select.share or None, note=note)]
+    found = [
+        PaperFigure(
+            name="tokens selected",
+            measured=sums.selected / sums.tokens,
+            paper=None if select.needs_salient else select.share or None,
+            note=note,
+        )
+    ]
     if sums.units < sums.selected:
         found.append(PaperFigure(name="tokens a selected unit", measured=sums.selected / max(sums.units, 1)))
     return found

@@ -9,12 +9,12 @@ from torch import nn
 
 from plume.model.optimizers.optimizer import Group
 from plume.model.recipe import Training
-from plume.model.trainable import kept_parameters
+from plume.model.trainable import Trainable, trained_parameters
 
 # Blocks of a Transformer and layers of a recurrent network are numbered in their names (CoVe's by direction first).
 _BLOCK = re.compile(r"(?:^|\.)blocks\.\d+\.(?:.*\.)?weight$")
 _LAYER = re.compile(r"(?:^|\.)(?:blocks|layers|onward|back)\.(\d+)\.")
-_TOP = ("heads.", "pooler.", "decoders.", "decoder.ask", "decoder.combine", "network.", "mixes.", "pooling.")
+_TOP = ("heads.", "pooler.", "decoders.", "decoder.ask", "decoder.combine", "network.", "mixes.", "pooling.", "maps.")
 _BODY = "body."  # before the names of a model that carries a task's head
 
 
@@ -25,10 +25,12 @@ def decayed(name: str, parameter: nn.Parameter) -> bool:
 
 def make_optimizer(model: nn.Module, training: Training) -> torch.optim.Optimizer:
     """A group for the blocks' matrices, one for other matrices, one for the rest; each by layer where layers are to learn differently."""
-    named = [(name.removeprefix(_BODY), parameter) for name, parameter in kept_parameters(model).items() if parameter.requires_grad]
+    trained = {name: parameter for name, parameter in trained_parameters(model).items() if parameter.requires_grad}
+    paces = {name.removeprefix(_BODY): model.pace(name) if isinstance(model, Trainable) else 1.0 for name in trained}
+    named = [(name.removeprefix(_BODY), parameter) for name, parameter in trained.items()]
     depth = max((number + 1 for name, _ in named if (number := _numbered(name)) is not None), default=0)
     layered = training.layer_decay < 1 or training.thaw > 0
-    groups: dict[tuple[int, bool, bool], Group] = {}
+    groups: dict[tuple[int, bool, bool, float], Group] = {}
     for name, parameter in named:
         below = layers_below_the_top(name, depth) if layered else 0
         decays = decayed(name, parameter)
@@ -37,10 +39,10 @@ def make_optimizer(model: nn.Module, training: Training) -> torch.optim.Optimize
             "matrices": decays,
             "blocks": decays and _BLOCK.search(name) is not None,
             "weight_decay": training.decay if decays else 0.0,
-            "scale": training.layer_decay**below,
+            "scale": paces[name] * training.layer_decay**below,
             "from": training.thaw * below / (depth + 1) if layered else 0.0,
         }
-        groups.setdefault((below, not decays, not fresh["blocks"]), fresh)["params"].append(parameter)
+        groups.setdefault((below, not decays, not fresh["blocks"], paces[name]), fresh)["params"].append(parameter)
     betas = (training.beta1, training.beta2)
     ordered = [groups[key] for key in sorted(groups)]
     return training.optimizer.build(ordered, rate=training.peak, betas=betas, epsilon=training.epsilon)

@@ -12,13 +12,15 @@ from rich.console import Console
 
 from plume.core.errors import PlumeError
 from plume.core.files import removed_if_refused, write_json
+from plume.core.knowledge import fitted
 from plume.data.corpus import Corpus
 from plume.data.loader import Mixture, Reader
 from plume.data.store import Stores
 from plume.model.build import build
-from plume.model.checkpoint import TOKENIZER, save_languages, save_recipe
+from plume.model.checkpoint import TOKENIZER, save_recipe
 from plume.model.networks.model import Model
 from plume.model.recipe import Recipe
+from plume.model.resources import save_resources
 from plume.objectives._objective import Answers
 from plume.recipes import _catalog as catalog
 from plume.text.tokenizer import Tokenizer
@@ -31,7 +33,16 @@ from plume.train.distributed import Processes, some_unused
 from plume.train.evaluate import evaluate, label_shares
 from plume.train.feeding import held_out_mixture, make_mixture
 from plume.train.fit import begin, fit, refuse_other_data
-from plume.train.fitting import find_languages, find_units, number_languages, refuse_misfit, save_units
+from plume.train.fitting import (
+    find_languages,
+    find_units,
+    mentions_found,
+    number_languages,
+    refuse_misfit,
+    run_evidence,
+    run_knowledge,
+    save_units,
+)
 from plume.train.loop import Outcome, TrainingPlan
 from plume.train.measure import measure_noise
 from plume.train.settings import Settings
@@ -56,7 +67,14 @@ def start(settings: Settings, folder: Path, *, quiet: bool = False) -> Finished:
     processes = begin(settings)
     if processes.first and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise PlumeError(f"{folder} exists already. Choose another --out, or resume it with: plume pretrain --resume {folder}")
-    settings = replace(settings, corpus=tuple(os.path.abspath(path) for path in settings.corpus))
+    return begin_fresh(settings, folder, quiet=quiet, processes=processes)
+
+
+def begin_fresh(settings: Settings, folder: Path, *, quiet: bool = False, processes: Processes | None = None) -> Finished:
+    """The same where the directory may hold something already, such as what a student starts from."""
+    processes = processes or begin(settings)
+    corpus, documents = (tuple(os.path.abspath(path) for path in paths) for paths in (settings.corpus, settings.documents))
+    settings = replace(settings, corpus=corpus, documents=documents)
     with removed_if_refused(folder, unless=lambda: not processes.first or checkpoints(folder)):
         return _run(settings, folder, processes, quiet=quiet, fresh=True)
 
@@ -70,6 +88,9 @@ def resume(folder: Path, settings: Settings, *, budget: Budget | None = None, qu
 
 def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool, fresh: bool) -> Finished:
     quiet = quiet or not processes.first
+    knowledge = run_knowledge(settings, folder)
+    if knowledge is not None:
+        settings = replace(settings, recipe=fitted(settings.recipe, knowledge))
     recipe = settings.recipe
     recipe.noise  # noqa: B018 - says at once if there is nothing to train
     corpus = Corpus(list(settings.corpus), kind=recipe.corpus, carries=recipe.carries)
@@ -78,12 +99,21 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
     tokenizer = run_tokenizer(settings, folder, corpus, processes, start=start, quiet=quiet)
     stores = shared_stores(corpus, tokenizer, recipe, processes, quiet=quiet)
     known = number_languages(recipe, stores, settings.initial)
-    refuse_misfit(recipe, stores)
-    with Console(stderr=True, quiet=quiet).status("looking for phrases and names …") if recipe.needs_units else nullcontext():
+    refuse_misfit(recipe, stores, knowledge)
+    looks = recipe.needs_units or recipe.needs_salient
+    with Console(stderr=True, quiet=quiet).status("looking for phrases and names …") if looks else nullcontext():
         entries, units = find_units(recipe, stores, tokenizer, corpus=corpus, folder=folder, lexicon=settings.lexicon)
+    evidence, looked_up = run_evidence(settings, corpus, stores, tokenizer)
     mixture = make_mixture(stores.train, recipe, tokenizer, seed=settings.seed)
     held_out = held_out_mixture(stores.held_out, recipe, tokenizer, processes)
-    warnings = [units, corpus.census().blobs, no_sentences_warning(recipe, stores.train), *(reader.check() for reader in mixture.readers)]
+    warnings = [
+        units,
+        mentions_found(recipe, stores, knowledge),
+        looked_up,
+        corpus.census().blobs,
+        no_sentences_warning(recipe, stores.train),
+        *(reader.check() for reader in mixture.readers),
+    ]
     for reader in mixture.readers + held_out.readers:
         reader.plan(0)  # a layout that cannot use this corpus says so before anything is written
 
@@ -92,10 +122,16 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
     if start.model is not None:
         start_heads(model, start.model, stores.train)
     model.spell(tokenizer.tokens())
+    if knowledge is not None:
+        model.know(knowledge)
+    if evidence is not None:
+        model.consult(evidence)
     model.languages = find_languages(recipe, stores, tokenizer, known)
     fingerprint = {name: stores.info[name] for name in ("corpus", "tokenizer")}
+    if evidence is not None:
+        fingerprint["documents"] = evidence.blocks.fingerprint
     if not fresh:
-        text = ", ".join(settings.corpus)
+        text = ", ".join((*settings.corpus, *settings.documents))
         advice = f"The text at {text} is not what {folder} was trained on: restore it, or start a new run with --init {folder}"
         refuse_other_data(folder, fingerprint, advice)
 
@@ -109,7 +145,7 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
         if warm is not None:
             write_record(folder, warm)
         tokenizer.save(folder / TOKENIZER)
-        save_languages(folder, model.languages)
+        save_resources(folder, model)
         save_units(folder, entries)
 
     shares = label_shares(recipe.kinds, mixture.readers)
@@ -120,9 +156,10 @@ def _run(settings: Settings, folder: Path, processes: Processes, *, quiet: bool,
     entropy = stores.unigram_entropy
     trivial = trivial_losses(recipe, entropy)
     outcome = fit(
-        model, mixture, plan=plan_of(recipe), settings=settings, folder=folder, processes=processes, fingerprint=fingerprint, write=write,
-        measure=measure, opening=[_opening(settings, model, stores), *start.notes, *dict.fromkeys(filter(None, (*said, *warnings)))],
-        entropy=entropy, trivial=trivial, some_unused=some_unused(recipe), spent=Spent() if warm is None else warm.spent, fresh=fresh, quiet=quiet,
+        settings.learner(model, tokenizer), mixture, plan=plan_of(recipe), settings=settings, folder=folder, processes=processes,
+        fingerprint=fingerprint, write=write, measure=measure, entropy=entropy, trivial=trivial, some_unused=some_unused(recipe),
+        opening=[_opening(settings, model, stores), *start.notes, *dict.fromkeys(filter(None, (*said, *warnings)))],
+        spent=Spent() if warm is None else warm.spent, fresh=fresh, quiet=quiet,
     )  # fmt: skip
     if not outcome.held_out:  # stopped before the first mark, or resumed with nothing left to do
         outcome = replace(outcome, held_out=measure(outcome.position.spent))
@@ -182,7 +219,7 @@ def trivial_losses(recipe: Recipe, entropy: float) -> dict[str, float]:
         objective.name: kind.noise.trivial_loss(entropy) if objective.asks is None else entropy
         for kind in recipe.kinds
         for objective in kind.objectives
-        if objective.answers is Answers.NOISE
+        if objective.answers is Answers.NOISE and objective.head.of_tokens
     }
 
 

@@ -12,10 +12,13 @@ from plume.core.errors import PlumeError
 from plume.core.files import read_json, write_json
 from plume.core.machine import cores
 from plume.core.part import Part, part_from_json
+from plume.model.networks.model import Model
 from plume.model.recipe import Recipe
+from plume.model.trainable import Trainable
 from plume.recipes import _catalog as catalog
 from plume.recipes._own import changed, read_recipe_file
 from plume.static.recipe import StaticRecipe
+from plume.text.tokenizer import Tokenizer
 from plume.train.budget import Budget
 from plume.train.device import Precision
 
@@ -53,7 +56,13 @@ class Settings(RunSettings):
     tokenizer: str | None = None  # a given one, instead of training it
     initial: str | None = None  # a model directory to start from
     add_words: int = 0  # of the corpus, to the tokenizer of that model
+    kb: str | None = None  # a knowledge base, for recipes that are built for one
     lexicon: str | None = None  # phrases and entities, for recipes that hide them whole; None: mined from the corpus
+    documents: tuple[str, ...] = ()  # for recipes that look things up; none: the corpus has them
+
+    def learner(self, model: Model, tokenizer: Tokenizer) -> Trainable:
+        """What is trained: the model, or something around it that has a teacher."""
+        return model
 
     def __post_init__(self) -> None:
         if self.accumulate < 1 or self.recipe.training.batch % self.accumulate:
@@ -120,7 +129,9 @@ def make_settings(
     overrides: Sequence[str] = (),
     tokenizer: str | Path | None = None,
     init: str | Path | None = None,
+    kb: str | Path | None = None,
     lexicon: str | Path | None = None,
+    documents: str | Path | Sequence[str | Path] = (),
     precision: str = "auto",
     save_every: str = "5m",
     **others: Any,
@@ -136,7 +147,9 @@ def make_settings(
         budget=Budget.parse(budget),
         tokenizer=None if tokenizer is None else str(tokenizer),
         initial=None if init is None else str(init),
+        kb=None if kb is None else os.path.abspath(kb),
         lexicon=None if lexicon is None else os.path.abspath(lexicon),
+        documents=_paths(documents),
         precision=Precision(precision),
         save_every=Budget.parse(save_every),
         **others,

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import torch
+
 from plume.core.errors import PlumeError
 from plume.model.checkpoint import load_model, load_weights, state_of
 from plume.model.networks.model import Model
 from plume.model.recipe import Recipe
+from plume.model.trainable import kept_parameters
 from plume.static.model import WordModel, is_word_model
 from plume.text.tokenizer import Tokenizer
 from plume.tuning.adapting.adaptation import Adaptation
 from plume.tuning.adapting.body import Body, network
+from plume.tuning.adapting.network import TaskModel
 from plume.tuning.adapting.word_body import WordBody
 from plume.tuning.declared import is_tuned
 from plume.tuning.linear.model import is_linear
@@ -52,7 +56,21 @@ def rebuilt(source: Model, recipe: Recipe, tokenizer: Tokenizer, *, weights: boo
     """The model with a recipe that differs in nothing but what has no weights, such as dropout; with its `weights`, or with none set."""
     body = recipe.assembly.build(recipe, vocabulary=source.vocabulary)
     body.spell(tokenizer.tokens())
-    body.languages = source.languages
+    body.inherit(source)
     if weights:
         load_weights(body, state_of(source), Path("the model below"))
     return body
+
+
+@torch.no_grad()
+def take_heads(model: TaskModel, folder: Path) -> None:
+    """Everything above the body as the tuned model in the folder has it."""
+    there = state_of(TunedModel.load(folder).model)
+    for name, parameter in kept_parameters(model).items():
+        if name.startswith("body."):
+            continue
+        if name not in there or there[name].shape != parameter.shape:
+            raise PlumeError(
+                f"{folder} is not tuned for the same tasks in the same way: it has no {name} of shape {tuple(parameter.shape)}."
+            )
+        parameter.copy_(there[name])

@@ -11,7 +11,8 @@ from plume.core.batch import Order
 from plume.core.errors import PlumeError
 from plume.core.files import read_json, write_json
 from plume.core.part import Part, part_from_json
-from plume.model.checkpoint import TOKENIZER, read_recipe, save_languages, save_recipe, tell_languages
+from plume.model.checkpoint import TOKENIZER, read_recipe, save_recipe
+from plume.model.resources import hand_over, save_resources
 from plume.static import model as word_models
 from plume.static.reading import WORDS
 from plume.static.vectors import CharacterNGrams, WordVectors
@@ -59,7 +60,7 @@ def save_declaration(folder: Path, declared: Declared, body: Body, tokenizer: To
     else:
         model = network(body, "Only a network or word vectors are saved below a task.")
         save_recipe(folder, model.recipe)
-        save_languages(folder, model.languages)
+        save_resources(folder, model)
 
 
 def body_of(folder: Path, state: dict[str, Tensor]) -> tuple[Body, Tokenizer]:
@@ -70,8 +71,7 @@ def body_of(folder: Path, state: dict[str, Tensor]) -> tuple[Body, Tokenizer]:
     tokenizer = Tokenizer.load(folder / TOKENIZER, format=recipe.format)
     token = state.get("body.embedding.token.weight")
     body = recipe.assembly.build(recipe, vocabulary=tokenizer.size if token is None else len(token))
-    body.spell(tokenizer.tokens())
-    tell_languages(body, folder)
+    hand_over(body, tokenizer, folder)
     return body, tokenizer
 
 

@@ -122,9 +122,10 @@ def export_tuned(tuned: TunedModel, out: Path, *, task: str | None = None) -> st
             f"Tuned in --mode {adaptation.mode}{with_pooling}, the head reads pooled or mixed states, for which transformers has no class: "
             f"tune in --mode full or adapters{without} to export."
         )
-    body = network(adaptation.plain(model.body), "Word vectors have no counterpart in transformers.")
+    plain, tokenizer = model.top.exported(adaptation.plain(model.body), tuned.tokenizer)
+    body = network(plain, "Word vectors have no counterpart in transformers.")
     if chosen.objective is not None:  # what it writes with is the model's own head
-        export(body, tuned.tokenizer, out)
+        export(body, tokenizer, out)
         return "the class of its language model"
     part = chosen.head(body.classifier, dropout=adaptation.head_dropout)
     if getattr(chosen, "centred", False):

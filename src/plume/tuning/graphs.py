@@ -12,11 +12,22 @@ from plume.core.errors import PlumeError
 from plume.heads.head import HeadModule, precise
 from plume.heads.sentence_classification import SentenceClassificationModule
 from plume.model.networks.model import Model
+from plume.model.resources import linker_of
 from plume.model.use.runtimes._graph import Graph, Signature
 from plume.text.tokenizer import Tokenizer
 from plume.tuning.adapting.body import network
 from plume.tuning.adapting.decoder_rows import through_decoder
 from plume.tuning.adapting.network import TaskModel
+
+
+def require_no_links(model: TaskModel) -> None:
+    """A graph is given tokens and nothing else."""
+    body = model.body
+    if isinstance(body, Model) and linker_of(body) is not None:
+        raise PlumeError(
+            f"{body.recipe.name} is told which entities a text mentions, which a graph of tokens cannot be: it answers tasks by torch alone. "
+            "Use torch."
+        )
 
 
 class TaskGraph(Graph):

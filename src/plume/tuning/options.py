@@ -21,10 +21,11 @@ from plume.tuning.adapting.adaptation import Adaptation, way
 from plume.tuning.linear.learning import start_linear
 from plume.tuning.linear.recipe import TFIDF, TITLE
 from plume.tuning.settings import TaskData, Wishes
-from plume.tuning.task import Columns, DirectTask, Task
+from plume.tuning.task import Columns, DirectTask, RunTask, Task
 from plume.tuning.tune import Tuned, start
 
 Paths = str | Path | Sequence[str | Path] | None
+LONG = ("windows", "recall")  # how texts are read that do not fit into a row
 _LEAST = {"accumulate": 1, "batch": 1, "patience": 1}
 _ABOVE = {"epochs": 0, "rate": 0}
 ONE_TOKEN = "cls"  # for --pooling: none, but the state of the token that the family has for it
@@ -34,9 +35,11 @@ _MODULES = nn.ModuleDict()  # heads are kept in one, under their tasks' names: w
 
 def named(kind: str) -> Task:
     """The task that a user named: its file's declaration."""
-    task: Task | DirectTask = catalog.load("tasks", kind.replace("_", "-")).TASK
+    task: Task | DirectTask | RunTask = catalog.load("tasks", kind.replace("_", "-")).TASK
     if isinstance(task, DirectTask):
         raise PlumeError(f"{kind} needs no tuning: plume predict MODEL --task {kind}, plume eval MODEL --task {kind} --data FILE.")
+    if isinstance(task, RunTask):
+        raise PlumeError(f"{kind} is trained by itself: plume tune MODEL --task {kind} --train FILE --documents FILE --out DIRECTORY.")
     return task
 
 
@@ -53,15 +56,18 @@ def start_from_options(
     overrides: Sequence[str] = (),
     task_options: Sequence[str] = (),
     crf: bool | None = None,
+    long: str | None = None,
     text: str | Sequence[str] = (),
     label: str | None = None,
+    kb: str | Path | None = None,
+    documents: str | Path | None = None,
     quiet: bool = False,
     **options: Any,
 ) -> Tuned:
     """`adapt`, `overrides` and `task_options` are settings by dotted path, of the adaptation, the training and the task.
 
     `pooling` is a word (mean, first …; cls: the family's own token, however few the examples), or a `Pooling`.
-    The model `tfidf` is no directory: it is made of the training examples alone.
+    `long` is `windows` or `recall`. The model `tfidf` is no directory: it is made of the training examples alone.
 
     Of several tasks a setting is for those that have it, or for the one that is named: `ner.crf=true`.
     """
@@ -78,6 +84,12 @@ def start_from_options(
     data = _data(task, train, dev)
     if len(data) > 1 and (text or label is not None):
         raise PlumeError("--text and --label name columns of one task's files: give the files of several tasks headers that plume knows.")
+    data = data if kb is None else _with_kb(data, Path(kb))
+    data = data if documents is None else _with_documents(data, Path(documents))
+    if long is not None:
+        if long not in LONG:
+            raise PlumeError(f"--long is {' or '.join(LONG)}, not '{long}'.")
+        data = [replace(one, task=one.task.for_long_texts(long)) for one in data]
     for assignment in [*([] if crf is None else [f"crf={crf}".lower()]), *task_options]:
         data = _with(data, assignment)
     columns = Columns(texts=(text,) if isinstance(text, str) else tuple(text), answer=label)
@@ -90,6 +102,19 @@ def start_from_options(
         model, data, out, adapt=adapted, wishes=wishes, columns=columns, overrides=overrides, one_token=one_token, quiet=quiet,
         **{name: value for name, value in options.items() if value is not None},
     )  # fmt: skip
+
+
+def _with_documents(data: list[TaskData], file: Path) -> list[TaskData]:
+    if not any(hasattr(one.task, "documents") for one in data):
+        raise PlumeError(f"--documents are what retrieval, rag and multihop read; {data[0].task.called} does not: leave it out.")
+    return [replace(one, task=replace(one.task, documents=str(file.absolute()))) if hasattr(one.task, "documents") else one for one in data]
+
+
+def _with_kb(data: list[TaskData], kb: Path) -> list[TaskData]:
+    """For the tasks that look something up there."""
+    if not any(hasattr(one.task, "kb") for one in data):
+        raise PlumeError(f"--kb is for tasks that look something up, such as kbqa; {data[0].task.called} does not.")
+    return [replace(one, task=replace(one.task, kb=str(kb.absolute()))) if hasattr(one.task, "kb") else one for one in data]
 
 
 def _refuse_steps(options: dict[str, Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from plume.core.batch import Order
 from plume.core.errors import PlumeError
@@ -16,6 +17,9 @@ from plume.tuning.adapting.adaptation import Adaptation, way
 from plume.tuning.adapting.body import Body, network
 from plume.tuning.adapting.ways.full import FullTuning
 from plume.tuning.task import Task
+
+if TYPE_CHECKING:
+    from plume.tuning.lesson import Lesson, Pupil  # which are made of what is above
 
 _POOLED_BELOW, _NARROW = 4_000, 256  # examples; width of tiny and mini
 _LONGEST = 512  # tokens of a row, where nothing in the model sets a limit
@@ -43,6 +47,22 @@ class TuneSettings(RunSettings):
     metric: str | None = None  # by which the best model is chosen; None: the task's
     language: str | None = None  # of all texts, where the model has a vector for each; None: of each what its row says, or what is found
     usual: str | None = None  # of texts that say too little by themselves
+    split: int | None = None  # seed by which a tenth is held out, where no dev file is given; None: the run's own
+    keep_heads: bool = False  # the model is tuned for these tasks already: it goes on with the heads it has
+
+    @property
+    def split_seed(self) -> int:
+        """By which rows are held out."""
+        return self.seed if self.split is None else self.split
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """All that the run reads: it must go on with the same."""
+        return tuple(path for one in self.data for path in (*one.train, *one.dev))
+
+    def lesson(self, pupil: Pupil) -> Lesson | None:
+        """What it learns from; None: from the examples' answers."""
+        return None
 
     def __post_init__(self) -> None:
         if self.accumulate < 1 or self.training.batch % self.accumulate:
@@ -104,6 +124,8 @@ def together(adaptation: Adaptation, body: Body) -> bool:
 
 def rate_for(body: Body, adaptation: Adaptation, *, from_scratch: bool = False) -> float:
     """Small steps for weights that know something; larger ones for low-rank changes, and at most those of a head on what is frozen."""
+    if adaptation.own_rate is not None:
+        return adaptation.own_rate
     if adaptation.frozen and not from_scratch:
         return body.head_rate
     return float(f"{min(body.tuning_rate * adaptation.rate_factor, body.head_rate):.2g}")
@@ -125,9 +147,10 @@ def with_dropout(recipe: Recipe, adaptation: Adaptation) -> Recipe:
     """The recipe as it is tuned: Transformers that learn drop states, as in the papers' fine-tuning, whatever pre-training did."""
     if adaptation.frozen or recipe.recurrent:
         return recipe
-    share = adaptation.head_dropout
+    share, network = adaptation.head_dropout, recipe.transformer
+    drop = adaptation.layer_drop if isinstance(adaptation, FullTuning) and adaptation.layer_drop is not None else network.layer_drop
     return replace(
         recipe,
-        network=replace(recipe.transformer, dropout=share, attention_dropout=share),
+        network=replace(network, dropout=share, attention_dropout=share, layer_drop=drop),
         embedding=replace(recipe.embedding, dropout=share),
     )

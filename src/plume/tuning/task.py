@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
@@ -21,6 +21,7 @@ from plume.model.use.language_model import LanguageModel
 from plume.readers.example import Example, Reading
 from plume.text.tokenizer import Tokenizer
 from plume.tuning.adapting.body import Body
+from plume.tuning.asked import AskedOf, Reply
 from plume.tuning.rows.questions import Floats, Questions
 from plume.tuning.rows.rows import Coder
 
@@ -46,6 +47,9 @@ class Answering(Protocol):
 
     def table(self, questions: Questions) -> Floats:
         """What the head of that name says, a line for each thing asked: the task's own head, or that of another task on the same body."""
+
+    def once(self, name: str, make: Callable[[], NDArray]) -> NDArray:
+        """An array that a run computes with the weights of one moment; one that goes on from a checkpoint behind it is given the same."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,15 +111,27 @@ class Task(Part):
     def renewed(self, model: Answering, examples: Sequence[Example], epoch: int) -> Questions | None:
         """What is asked in a later epoch, where that changes with what the model has learned; None: the same as in the first.
 
-        Batches are prepared ahead, so the model is asked some steps before the epoch begins; a run that goes on from the middle of one asks
-        it as it then is.
+        Batches are prepared ahead, so the model is asked some steps before the epoch begins. What it says then is to be computed by
+        `Answering.once`: a run that goes on from the middle of an epoch has other weights.
         """
         return None
 
     # Network
 
+    def for_long_texts(self, way: str) -> Task:
+        """The task as it reads texts that do not fit into a row: in `windows`, or by `recall`."""
+        raise PlumeError(f"{self.called} does not choose how it reads long texts: --long is for qa.")
+
     def suited(self, body: Body, tokenizer: Tokenizer, examples: Sequence[Example]) -> Task:
         """The task as this model answers it; `examples` are those of training."""
+        return self
+
+    def anew(self) -> Task:
+        """With what its network settled open again: for another one."""
+        return self
+
+    def over_tokens(self, body: Body, tokenizer: Tokenizer) -> Task:
+        """The same over a network that was its own, whose tokens have other ids now."""
         return self
 
     def settled(self, *, together: bool) -> Self:
@@ -131,6 +147,10 @@ class Task(Part):
         """Which of the body's own objectives answers it, by the head that it was pre-trained with; None: a head of the task's own."""
         return None
 
+    def over(self, head: HeadModule) -> HeadModule:
+        """What reads the answer off that head, where `objective` names one; here it itself."""
+        return head
+
     def head(self, classifier: SentenceClassification, *, dropout: float) -> Head:
         """Where `objective` is None. `classifier` is the family's way to label a text."""
         raise NotImplementedError
@@ -144,6 +164,12 @@ class Task(Part):
         """An answer for each example. Here the model is asked once; a task may ask again, about what it was answered."""
         questions, notes = self.questions(examples, model.coder())
         return mark_cut(self.answers(model.table(questions), questions, examples), questions), notes
+
+    def ask(self, model: Answering, questions: Sequence[str], given: AskedOf) -> list[Reply]:
+        """A reply to each question, with the steps that led to it: for tasks that look the answer up somewhere (`plume ask`)."""
+        raise PlumeError(
+            f"{self.called} answers nothing by looking it up: use plume predict. What can be asked is tuned for, for example, kbqa."
+        )
 
     def answers(self, table: Floats, questions: Questions, examples: Sequence[Example]) -> list[Prediction]:
         """What the head's scores decide, one for each example."""
@@ -245,3 +271,14 @@ class DirectTask(Part):
     def evaluate(self, model: Loaded, paths: Sequence[Path], **options: Any) -> dict[str, float]:
         """Measure on files, by metric."""
         raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunTask(Part):
+    """What has a run of its own: not a head on a body, but a model of another make. `plume tune` starts it, `plume eval` measures it."""
+
+    kind: str
+    title: str
+    metric: str
+
+    reads: ClassVar[str] = ""

@@ -3,57 +3,40 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
 from plume.core.errors import PlumeError
 from plume.core.files import read_json, removed_if_refused
-from plume.core.part import part_from_json, replace
+from plume.core.part import part_from_json
 from plume.data.loader import Mixture
 from plume.model.checkpoint import WEIGHTS
-from plume.text.tokenizer import Tokenizer
-from plume.train.budget import Budget
 from plume.train.checkpoint import publish_weights
 from plume.train.fit import begin, fit, refuse_other_data
 from plume.train.loop import Outcome, TrainingPlan
 from plume.train.metrics import METRICS
 from plume.train.settings import RUN
-from plume.tuning.adapting.adaptation import Adaptation
 from plume.tuning.adapting.body import Body
 from plume.tuning.adapting.network import TaskModel
 from plume.tuning.best import BEST, BEST_SCORE, Best
-from plume.tuning.bodies import as_tuned, read_model
+from plume.tuning.bodies import take_heads
 from plume.tuning.card import how_ended, write_card
 from plume.tuning.declared import Declared, save_declaration
-from plume.tuning.kinds.tagging import Tagging
+from plume.tuning.lesson import Lesson, Pupil
+from plume.tuning.planning import Made, PlannedTuning, Ready, plan, ready_again
 from plume.tuning.preparing import PreparedTask, prepare
 from plume.tuning.rows.questions import QuestionReader, Questions
-from plume.tuning.settings import TaskData, TuneSettings, Wishes, epochs_for, pooled, together, training_for, usual_way
-from plume.tuning.task import Columns, Task
-from plume.tuning.tuned import TunedModel, assemble, coder_for, reading_order, require_languages
-from plume.tuning.writing.by_text import approach
+from plume.tuning.settings import TaskData, TuneSettings
+from plume.tuning.task import Task
+from plume.tuning.tuned import TunedModel, assemble, reading_order
 
-_MEAN = (
-    "With {examples:,} examples the head reads the mean of all states. --pooling cls reads the family's own token instead, as transformers' classes "
-    "do, which an export needs."
-)
-_CHAIN = "{task}: the labels of a sentence are chosen together, by a CRF. --no-crf labels each word by itself, as transformers' classes do."
-_POWER = 0.75  # of a task's size, in how often it gets its turn (BAM, arXiv:1907.04829 §4.1)
-Asked = tuple[Questions, Counter[str]]  # a task's training examples as questions, and what was lost on the way, counted in words
-
-
-class Ready(NamedTuple):
-    """What a run of tuning starts from, made once: the model below, and the questions of each task."""
-
-    body: Body
-    tokenizer: Tokenizer
-    asked: list[Asked]
+NOTED = Path("train") / "noted"
+POWER = 0.75  # of a task's size, in how often it gets its turn (BAM, arXiv:1907.04829 §4.1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,96 +50,42 @@ class Tuned:
     held_out: bool = True  # are the scores of examples that were not trained on?
 
 
-def start(
-    model: Path,
-    data: Sequence[TaskData],
-    folder: Path,
-    *,
-    adapt: Callable[[Adaptation], Adaptation] = lambda usual: usual,
-    wishes: Wishes = Wishes(),
-    columns: Columns = Columns(),
-    overrides: Sequence[str] = (),
-    budget: str | None = None,
-    answer: str | None = None,
-    one_token: bool = False,
-    language: str | None = None,
-    quiet: bool = False,
-    seed: int = 0,
-    **settings: Any,
-) -> Tuned:
-    """A new run into a directory that does not exist yet or is empty. `adapt` is told the way that suits the model; `answer`
-    is `text` or `head`, for encoder–decoders, which can do both. `one_token`: heads read the family's own token, however few the examples."""
+def start(model: Path, data: Sequence[TaskData], folder: Path, *, quiet: bool = False, **options: Any) -> Tuned:
+    """A new run into a directory that does not exist yet or is empty; `options` are those of `plan`."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise PlumeError(f"{folder} exists already. Choose another --out, or resume it with: plume tune --resume {folder}")
-    data = [replace(one, train=_absolute(one.train), dev=_absolute(one.dev)) for one in data]
-    prepared = [prepare(one, columns, seed=seed, language=language) for one in data]
-    body, tokenizer = read_model(model)
-    require_languages(body, language)
-    adaptation = adapt(usual_way(body))
-    from_scratch = bool(settings.get("from_scratch"))
-    if from_scratch and not adaptation.from_scratch:
-        raise PlumeError("From scratch everything has to learn: leave out --mode adapters and --freeze.")
-    body = as_tuned(body, tokenizer, adaptation=adaptation, from_scratch=from_scratch, seed=seed)
-    prepared = [replace(one, task=approach(one.task, body, tokenizer, one.train, adaptation=adaptation, by=answer)) for one in prepared]
-    prepared = [_settled(one, body, adaptation) for one in prepared]
-    examples = sum(len(one.train) for one in prepared)
-    if not one_token:
-        tasks, order = [one.task for one in prepared], reading_order(body, tokenizer)
-        asked, adaptation = adaptation, pooled(adaptation, body, tasks, examples=examples, order=order)
-        if adaptation != asked:
-            prepared[0].notes.append(_MEAN.format(examples=examples))
-    training = training_for(body, adaptation, wishes, examples=examples, from_scratch=from_scratch)
-    for assignment in overrides:
-        training = training.override(assignment)
-    epochs = epochs_for(examples) if wishes.epochs is None else wishes.epochs
-    usual = coder_for(body, tokenizer, length=training.length).usual_language([example for one in prepared for example in one.train])
-    ready = Ready(body, tokenizer, _asked(prepared, body, tokenizer, length=training.length, usual=usual))
-    rows = [len(questions) for questions, _ in ready.asked]  # windows of long texts are rows of their own
-    steps = max(1, round(epochs * sum(-(-count // training.batch) for count in rows)))
-    made = TuneSettings(
-        model=os.path.abspath(model),
-        data=tuple(replace(one, task=ready.task) for one, ready in zip(data, prepared, strict=True)),
-        adaptation=adaptation,
-        training=training,
-        budget=Budget(unit="steps", amount=steps) if budget is None else Budget.parse(budget),
-        seed=seed,
-        language=language,
-        usual=usual,
-        **({"measurements": min(max(round(epochs), 5), 10)} | settings),
-    )
+    return begin_planned(plan(model, data, TuneSettings, **options), folder, quiet=quiet)
+
+
+def begin_planned(planned: PlannedTuning[Made], folder: Path, *, quiet: bool = False) -> Tuned:
+    """Do what was planned; a folder that was never begun in is not left behind."""
     with removed_if_refused(folder, unless=(folder / METRICS).exists):  # it is opened when the run begins
-        return run_prepared(made, prepared, folder, ready=ready, quiet=quiet)
+        return run_prepared(planned.settings, planned.prepared, folder, ready=planned.ready, quiet=quiet)
 
 
 def resume(folder: Path, *, quiet: bool = False) -> Tuned:
     """Go on from the last checkpoint."""
+    settings = read_settings(folder)
+    refuse_other_data(
+        folder, _fingerprint(settings), f"The files that {folder} was tuned on have changed: restore them, or start a new run."
+    )
+    prepared = [prepare(one, seed=settings.split_seed, known=True, language=settings.language) for one in settings.data]
+    return run_prepared(settings, prepared, folder, quiet=quiet, fresh=False)
+
+
+def read_settings(folder: Path) -> TuneSettings:
+    """Of a run that was begun."""
     if not (folder / RUN).exists():
         raise PlumeError(f"{folder} holds no run to resume: there is no {RUN} in it.")
     settings = part_from_json(read_json(folder / RUN, "it should hold the run's settings"))
     if not isinstance(settings, TuneSettings):
         raise PlumeError(f"{folder} is no fine-tuning run. Resume it with: plume pretrain --resume {folder}")
-    refuse_other_data(
-        folder, _fingerprint(settings), f"The files that {folder} was tuned on have changed: restore them, or start a new run."
-    )
-    prepared = [prepare(one, seed=settings.seed, known=True, language=settings.language) for one in settings.data]
-    return run_prepared(settings, prepared, folder, quiet=quiet, fresh=False)
-
-
-def _settled(prepared: PreparedTask, body: Body, adaptation: Adaptation) -> PreparedTask:
-    task = prepared.task.settled(together=together(adaptation, body))
-    chosen = isinstance(task, Tagging) and task.crf and task != prepared.task
-    notes = [_CHAIN.format(task=task.called)] if chosen else []
-    return replace(prepared, task=task, notes=[*prepared.notes, *notes])
-
-
-def _absolute(paths: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(os.path.abspath(path) for path in paths)
+    return settings
 
 
 def _fingerprint(settings: TuneSettings) -> dict[str, str]:
-    files = [path for one in settings.data for path in (*one.train, *one.dev)]
     found = {}
-    for path in files:
+    for path in settings.files:
         with open(path, "rb") as opened:
             found[path] = hashlib.file_digest(opened, "sha256").hexdigest()
     return found
@@ -173,7 +102,7 @@ def run_prepared(
 ) -> Tuned:
     """Train on examples that have been read."""
     processes = begin(settings)
-    body, tokenizer, asked = ready or _ready(settings, prepared)
+    body, tokenizer, asked = ready or ready_again(settings, prepared)
     declared = Declared(
         tasks=tuple(one.task for one in prepared),
         adaptation=settings.adaptation,
@@ -183,6 +112,7 @@ def run_prepared(
     )
     model = _fresh_model(body, declared, settings).to(processes.device)
     tuned = TunedModel(model, tokenizer, declared)
+    tuned.noted = folder / NOTED
     best = Best(tuned, prepared, settings, folder, write=processes.first)
     model.remember()
     if model.remembered is not None:
@@ -191,11 +121,13 @@ def run_prepared(
             tuned.table(questions)  # of the training examples, before they come in an order of their own
     best.rehearse()
     model.train()
+    pupil = Pupil(tuned=tuned, prepared=prepared, asked=[questions for questions, _ in asked], folder=folder)
+    lesson = settings.lesson(pupil) or by_answers(pupil, settings)
     outcome = fit(
-        model, _mixture(prepared, asked, tuned, settings), plan=_plan(settings, declared.tasks), settings=settings, folder=folder,
+        lesson.model, lesson.mixture, plan=lesson.plan, settings=settings, folder=folder,
         processes=processes, fingerprint=_fingerprint(settings), write=lambda: save_declaration(folder, declared, body, tokenizer),
-        measure=best.measure, enough=best.enough, opening=_opening(settings, prepared, model, [notes for _, notes in asked]), publish=False,
-        fresh=fresh, quiet=quiet,
+        measure=best.measure, enough=best.enough, publish=False, some_unused=lesson.some_unused, fresh=fresh, quiet=quiet,
+        opening=[*_opening(settings, prepared, model, [notes for _, notes in asked]), *lesson.notes],
     )  # fmt: skip
     model.remembered = None
     if not best.history:  # stopped before the first mark: not written down, so that a run which goes on is as one that was never stopped
@@ -212,47 +144,49 @@ def run_prepared(
     return Tuned(folder=folder, outcome=outcome, scores=scores["scores"], ended=how_ended(outcome, settings), held_out=best.held_out)
 
 
-def _ready(settings: TuneSettings, prepared: Sequence[PreparedTask]) -> Ready:
-    source, tokenizer = read_model(Path(settings.model))
-    body = as_tuned(source, tokenizer, adaptation=settings.adaptation, from_scratch=settings.from_scratch, seed=settings.seed)
-    return Ready(body, tokenizer, _asked(prepared, body, tokenizer, length=settings.training.length, usual=settings.usual))
-
-
-def _asked(prepared: Sequence[PreparedTask], body: Body, tokenizer: Tokenizer, *, length: int, usual: str | None) -> list[Asked]:
-    coder = coder_for(body, tokenizer, length=length, usual=usual)
-    return [one.task.questions(one.train, coder.fresh()) for one in prepared]
-
-
 def _fresh_model(body: Body, declared: Declared, settings: TuneSettings) -> TaskModel:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)  # for what has its own way to begin: recurrent layers, adapters
         model = assemble(body, declared, from_scratch=settings.from_scratch)
     model.initialise(settings.seed)
+    if settings.keep_heads:
+        take_heads(model, Path(settings.model))
+        return model
     for task in declared.tasks:
         task.begin(model.head(task.called))
     return model
 
 
-def _mixture(
-    prepared: Sequence[PreparedTask], asked: Sequence[Asked], tuned: TunedModel, settings: TuneSettings
-) -> Mixture[QuestionReader]:
-    return Mixture(
-        readers=tuple(_reader(one, questions, tuned, settings) for one, (questions, _) in zip(prepared, asked, strict=True)),
-        shares=tuple(len(one.train) ** _POWER for one in prepared),
+def by_answers(pupil: Pupil, settings: TuneSettings) -> Lesson:
+    """What a run learns from if nothing else is said: the examples' answers."""
+    mixture = Mixture(
+        readers=tuple(_reader(one, asked, pupil.tuned, settings) for one, asked in zip(pupil.prepared, pupil.asked, strict=True)),
+        shares=tuple(len(one.train) ** POWER for one in pupil.prepared),
         seed=settings.seed,
+    )
+    tasks = [one.task for one in pupil.prepared]
+    return Lesson(
+        model=pupil.tuned.model,
+        mixture=mixture,
+        plan=_plan(settings, tasks),
+        some_unused=len(tasks) > 1 or pupil.tuned.model.top.some_unused,
     )
 
 
 def _reader(one: PreparedTask, questions: Questions, tuned: TunedModel, settings: TuneSettings) -> QuestionReader:
-    parts = settings.accumulate
-    rows = max(min(settings.training.batch, len(questions)) // parts, 1) * parts  # every part gets some
     return QuestionReader(
         questions=questions,
-        rows=rows,
+        rows=rows_of_a_batch(questions, settings),
         seed=settings.seed,
         finish=tuned.finish,
         renew=lambda epoch: tuned.renewed(one.task, one.train, epoch),
     )
+
+
+def rows_of_a_batch(questions: Questions, settings: TuneSettings) -> int:
+    """As many as there are, at most; every accumulated part gets some."""
+    parts = settings.accumulate
+    return max(min(settings.training.batch, len(questions)) // parts, 1) * parts
 
 
 def _plan(settings: TuneSettings, tasks: Sequence[Task]) -> TrainingPlan:

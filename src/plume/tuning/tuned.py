@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 
 from plume.core.batch import Batch, Order
 from plume.core.errors import PlumeError, suggest
-from plume.core.files import make_folder
+from plume.core.files import make_folder, write_atomic
 from plume.core.part import replace
 from plume.model.checkpoint import WEIGHTS, load_weights, read_weights, save_weights, state_of
 from plume.model.networks.model import Model
+from plume.model.resources import linked_as, linker_of
 from plume.model.use.abilities import Abilities
 from plume.model.use.language_model import LanguageModel
 from plume.model.use.runtimes import runner
@@ -35,8 +36,9 @@ from plume.tuning.adapting.body import Body, network
 from plume.tuning.adapting.decoder_rows import decoder_start, through_decoder
 from plume.tuning.adapting.network import TaskModel
 from plume.tuning.adapting.word_body import WordBody
+from plume.tuning.asked import AskedOf
 from plume.tuning.declared import Declared, body_of, read_declaration, save_declaration
-from plume.tuning.graphs import TaskGraph, head_scores, require_head
+from plume.tuning.graphs import TaskGraph, head_scores, require_head, require_no_links
 from plume.tuning.rows.questions import Floats, Questions, in_reading_order, inference_batches
 from plume.tuning.rows.rows import Array, Coder
 from plume.tuning.rows.spoken import with_language
@@ -74,6 +76,7 @@ class TunedModel:
         self.model, self.tokenizer, self.declared, self.sentence = model.eval(), tokenizer, declared, sentence
         self.device = next(model.parameters()).device
         self.runtime = runtime
+        self.noted: Path | None = None  # where a run keeps what it computed with the weights of one moment
         self._runners = {} if runtime == "torch" else self._run_by(runtime)
         self._below: LanguageModel | None = None
         if self._runners and isinstance(runtime, str):
@@ -87,6 +90,7 @@ class TunedModel:
     def _run_by(self, runtime: str | Runner) -> dict[str, Runner]:
         """What computes each task's logits."""
         network(self.model.body, "Word vectors are read from a table, not computed: use the runtime torch.")
+        require_no_links(self.model)
         headed = [task.called for task in self.tasks if task.objective is None]
         if not headed:
             require_head(self.model, self.tasks[0].called)
@@ -137,7 +141,7 @@ class TunedModel:
         return self.embedder.embed(texts, pooling=pooling, **options)  # type: ignore[arg-type]
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("hidden", "fill", "generate", "score"):
+        if name in ("hidden", "fill", "generate", "score", "entities", "know"):
             return getattr(self.body, name)
         raise AttributeError(name)
 
@@ -162,6 +166,20 @@ class TunedModel:
             raise PlumeError(f"{asked.called}: give a text or a list of what the task reads, not {items!r}.")
         listed = [items] if isinstance(items, str | dict) else list(items)
         return self.answers(asked, list(self.told((asked.example(item) for item in listed), language)))[0]
+
+    def ask(
+        self, question: str | Sequence[str], *, task: str | None = None, kb: str | None = None, documents: str | None = None, **options: Any
+    ) -> Any:
+        """A `Reply` to a question, or one to each of several: answers, their score, and the steps that led to them.
+
+        `kb` is a knowledge base, `documents` an index or a file, where they are not those of training; `options` are the task's.
+        """
+        questions = [question] if isinstance(question, str) else list(question)
+        if not all(isinstance(one, str) and one.strip() for one in questions):
+            raise PlumeError("A question is a text that is not empty.")
+        asked = self.task(task)
+        replies = asked.ask(self, questions, AskedOf(kb=kb, documents=documents, options=options)) if questions else []
+        return replies[0] if isinstance(question, str) else replies
 
     def reply(self, messages: Any, *, task: str | None = None, **options: Any) -> Any:
         """What the assistant says next: a text for one conversation, a list for a list of them, which are answered together.
@@ -253,6 +271,19 @@ class TunedModel:
 
         yield from side_by_side(work, inference_batches(questions), device=self.device)
 
+    def once(self, name: str, make: Callable[[], NDArray]) -> NDArray:
+        """Computed, or read where the run has computed it before it was stopped. A step is a function of its checkpoint, so what was noted behind
+        the one that a run goes on from is what it would compute again."""
+        file = None if self.noted is None else self.noted / f"{name}.npy"
+        if file is not None and file.exists():
+            found: NDArray = np.load(file)
+            return found
+        made = make()
+        if file is not None:
+            make_folder(file.parent)
+            write_atomic(file, partial(_save_array, made))
+        return made
+
     def renewed(self, task: Task, examples: Sequence[Example], epoch: int) -> Questions | None:
         """What a task asks in this epoch of training, if that is new; the model answers without dropout meanwhile."""
         learning = self.model.training
@@ -292,18 +323,27 @@ class TunedModel:
         return cls(model.to(device), tokenizer, declared, SentenceVectors.read(folder), runtime=runtime)
 
 
+def _save_array(array: NDArray, path: Path) -> None:
+    with path.open("wb") as handle:
+        np.save(handle, array)
+
+
 def assemble(body: Body, declared: Declared, *, from_scratch: bool = False) -> TaskModel:
     """A model with heads for the tasks that are declared, whose new weights are not set yet."""
     dropout = declared.adaptation.head_dropout
     heads = {task.called: task.head(body.classifier, dropout=dropout) for task in declared.tasks if task.objective is None}
     writing = {task.called: task.objective for task in declared.tasks if task.objective is not None}
-    return TaskModel(body, heads, declared.adaptation, writing, from_scratch=from_scratch)
+    over = {task.called: task.over for task in declared.tasks}
+    return TaskModel(body, heads, declared.adaptation, writing, over, from_scratch=from_scratch)
 
 
 def coder_for(body: Body, tokenizer: Tokenizer, *, length: int, usual: str | None = None) -> Coder:
     """What makes rows of texts for this body. A decoder has read all at the last token, where a head then reads."""
     spells_from = body.vocabulary if body.spells else None
-    return Coder(tokenizer, length=length, spells_from=spells_from, last=body.through_decoder, languages=body.languages, usual=usual)
+    made = Coder(tokenizer, length=length, spells_from=spells_from, last=body.through_decoder, languages=body.languages, usual=usual)
+    if isinstance(body, Model):
+        made.linker, made.linked_as = linker_of(body), linked_as(body)
+    return made
 
 
 def require_languages(body: Body, said: str | None) -> None:

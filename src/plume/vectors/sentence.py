@@ -45,6 +45,7 @@ class SentenceVectors(Part):
     prompt: str = ""  # put before every text
     longest: int | None = None  # tokens that are read, special ones included; None: as many as the model can
     similarity: Similarity = Similarity.COSINE
+    questions: str = ""  # the folder beside, whose model reads questions, where they are read by another than what answers them
     fitted_on: tuple[str, ...] = ()  # the files that the transforms have seen
     sentences: int = 0  # how many of them
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -43,22 +44,39 @@ def attention_page(
     Of long texts heads are switched off only if that view is asked for by its name: it takes two readings a head.
     """
     words = in_language(_WORDS, language)
-    chosen = chosen_views(view)
-    models: list[dict[str, Any]] = []
+    lede = " · ".join(words["quoted"].format(text=_shortened(one)) for one in (before, text, pair, target) if one)
+    pages = []
     for subject in subjects:
         reader = AttentionReader(subject, text, pair=pair, target=target, before=before, language=said)
-        maps = reader.maps()
-        made: dict[str, Any] = {"name": subject.name, "maps": [packed_map(one, neurons="neuron" in chosen) for one in maps]}
-        if "switch" in chosen and (view == "switch" or all_heads(reader) * len(reader.read.tokens) <= MOST):
-            found = switched_off(reader, [text] if pair is None else [text, pair], maps, task)
-            made["switched"] = packed_switching(found, maps)
-        models.append(made)
-    if not any("switched" in one for one in models):
-        chosen = [name for name in chosen if name != "switch"]
-    title = words["title"].format(models=words["and"].join(subject.name for subject in subjects))
-    lede = " · ".join(words["quoted"].format(text=_shortened(one)) for one in (before, text, pair, target) if one)
-    panels = [load("view.views", name).PANEL for name in chosen]
-    return Page(title=title, lede=lede, panels=panels, data={"models": models}, language=language, helpers=["attention", "grid"])
+        made = _attended(reader, [text] if pair is None else [text, pair], view, task)
+        names = [name for name in chosen_views(view) if name != "switch" or "switched" in made]
+        pages.append(
+            Page(
+                title=words["title"].format(models=subject.name), lede=lede, panels=[load("view.views", name).PANEL for name in names],
+                data={"models": [made]}, language=language, helpers=["attention", "grid"],
+            )
+        )  # fmt: skip
+    return joined_pages(pages)
+
+
+def joined_pages(pages: Sequence[Page]) -> Page:
+    """What several models attend to in the same text, on one page: of each the page by itself."""
+    if len(pages) == 1:
+        return pages[0]
+    words = in_language(_WORDS, pages[0].language)
+    models = [model for page in pages for model in page.data["models"]]
+    title = words["title"].format(models=words["and"].join(model["name"] for model in models))
+    panels = {panel.name: panel for page in pages for panel in page.panels}
+    return replace(pages[0], title=title, panels=list(panels.values()), data={"models": models})
+
+
+def _attended(reader: AttentionReader, texts: list[str], view: str, task: str | None) -> dict[str, Any]:
+    """What the scripts are told of one model."""
+    chosen, maps = chosen_views(view), reader.maps()
+    made: dict[str, Any] = {"name": reader.subject.name, "maps": [packed_map(one, neurons="neuron" in chosen) for one in maps]}
+    if "switch" in chosen and (view == "switch" or all_heads(reader) * len(reader.read.tokens) <= MOST):
+        made["switched"] = packed_switching(switched_off(reader, texts, maps, task), maps)
+    return made
 
 
 def importance_page(found: HeadImportance, *, language: str = "en") -> Page:
@@ -72,7 +90,7 @@ def importance_page(found: HeadImportance, *, language: str = "en") -> Page:
         }
         for one in found.places
     ]
-    data = {"examples": found.examples, "loss": found.loss, "correlation": found.correlation, "places": places}
+    data = {"model": found.model, "examples": found.examples, "loss": found.loss, "correlation": found.correlation, "places": places}
     title = in_language(_WORDS, language)["heads"].format(models=found.model, task=found.task)
     panels = [load("view.views", "importance").PANEL]
     return Page(title=title, panels=panels, data={"importance": data}, language=language, helpers=["attention", "grid"])

@@ -6,6 +6,7 @@ import json
 import socket
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 from plume.core.errors import PlumeError
+from plume.search import adding
 from plume.search.backends import drop_backend
 from plume.search.index import Index
 from plume.search.settings import Analysis
@@ -135,3 +137,38 @@ def test_a_name_that_nobody_gave_is_not_asked_for(milvus: str, tmp_path: Path) -
     file.write_text(json.dumps(json.loads(file.read_text()) | {"extra": {"name": "x; DROP TABLE y"}}))
     with pytest.raises(PlumeError, match="does not say what the index is called"):
         Index.open(tmp_path / "idx")
+
+
+def in_another_thread(work: Callable[[], Any]) -> Any:
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(work).result(60)
+
+
+@pytest.mark.parametrize("by", ["vectors", "words"])
+def test_a_thread_finds_what_was_committed_while_another_adds(by: Any, index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one Index; among what is added are a new field and documents that are replaced."""
+    monkeypatch.setattr(adding, "CHUNK", 2)
+    before = {"How to reset your password: open the settings."}
+    found = lambda: {hit.text for hit in index.search("password settings", by=by, where="lang != 'zh'") if "password" in hit.text}
+    seen: list[Any] = []
+
+    def documents() -> Iterator[dict[str, Any]]:
+        for number in range(4):
+            seen.append(in_another_thread(lambda: (found(), len(index))))
+            yield {"id": f"new {number}", "text": f"password {number}", "lang": "en", "pages": number}
+        yield {"id": "a", "text": "no password", "lang": "en"}
+
+    index.update(documents())
+    assert seen == 4 * [(before, 3)]
+    assert found() == {"no password", *(f"password {number}" for number in range(4))} == in_another_thread(found)
+    assert ids(index.search("password", where="pages = 3")) == ["new 3"] and index.check() == []
+
+
+def test_what_was_taken_back_leaves_nothing_behind(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The field of a document that was refused later may come again, with another type."""
+    monkeypatch.setattr(adding, "CHUNK", 1)
+    with pytest.raises(PlumeError):
+        index.add([{"id": "one", "text": "a blue fox", "pages": 1}, {"id": "two", "text": 3}])
+    assert "pages" not in index.info()["columns"] and len(index) == 3
+    index.add([{"id": "one", "text": "a blue fox", "pages": "seven"}])
+    assert ids(index.search("blue", by="words", where="pages = 'seven'")) == ["one"] and index.check() == []

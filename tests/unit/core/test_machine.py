@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from plume.core.machine import cores, seconds_had_and_waited
+from plume.core.machine import cores, instructions, processor, seconds_had_and_waited
 
 
 @pytest.mark.parametrize(
@@ -47,3 +47,18 @@ def test_a_system_that_does_not_tell_never_waited(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(Path, "read_text", absent)
     had, waited = seconds_had_and_waited()
     assert had > 0 and waited == 0
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        ("fpu sse2 avx2 avx512f avx512_vnni amx_int8", ("AVX2", "AVX-512", "VNNI", "AMX")),
+        ("fpu avx2 avx_vnni", ("AVX2", "VNNI")),
+        ("fpu", ()),
+    ],
+)
+def test_instructions_for_small_numbers(monkeypatch: pytest.MonkeyPatch, flags: str, expected: tuple[str, ...]) -> None:
+    told = f"processor : 0\nmodel name\t: A CPU @ 2 GHz\nflags\t\t: {flags}\n\nprocessor : 1\nmodel name : B\nflags : amx_int8\n"
+    monkeypatch.setattr(Path, "read_text", lambda *_, **__: told)
+    monkeypatch.setattr("sys.platform", "linux")
+    assert instructions() == expected and processor() == "A CPU @ 2 GHz"

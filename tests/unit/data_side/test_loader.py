@@ -17,6 +17,7 @@ from plume.core.batch import Batch
 from plume.core.part import replace
 from plume.core.seeds import Draws
 from plume.data.layouts.layout import Blocks, FullSentences, PairLabel
+from plume.data.layouts.single_sentences import SingleSentences
 from plume.data.layouts.streams import Streams
 from plume.data.loader import Cursor, Mixture, Reader, Step
 from plume.noise.appended import AppendedSpans
@@ -268,13 +269,20 @@ def test_rows_are_no_longer_than_asked(family: str, miniature: Any, reader_for: 
         batches = first_batches(reader, epoch_length(reader))
         longest = max(max(batch.tokens.shape[1], 0 if batch.source is None else batch.source.tokens.shape[1]) for batch in batches)
         asked = recipe.training.length
+        if isinstance(kind.layout, SingleSentences):  # the rest is for what is read beside them
+            asked = reader.frame.specials + int((asked - reader.frame.specials) * kind.layout.share)
         if isinstance(kind.noise.target, AppendedSpans):  # the spans stand behind a text of the length that was asked for
             assert max(int(batch.position.max()) for batch in batches) < asked
             continue
         # Separators between documents are no text, so that T5 takes a little less than its share and leaves a little more.
         assert longest <= asked + isinstance(kind.noise.target, SpansAfterSentinels), kind.name
         # One mask for many tokens makes rows shorter, and so does a decoder's part.
-        in_full = kind.noise.raw(asked) == asked and not kind.noise.target.decoder and not isinstance(kind.noise.corrupt, OneMask)
+        in_full = (
+            kind.noise.raw(asked) == asked
+            and kind.noise.target.texts == 1
+            and not kind.noise.target.decoder
+            and not isinstance(kind.noise.corrupt, OneMask)
+        )
         # Pairs of sentences and labelled texts are as long as they are, and of whole words there are few in one.
         alone = kind.noise.target.decoder or kind.layout.label is PairLabel.DOCUMENT
         if not (isinstance(recipe.tokenizer, WordLevel) and alone):

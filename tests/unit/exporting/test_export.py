@@ -38,6 +38,8 @@ for line in sys.stdin:
         found = run.embed(items).tolist()
     elif isinstance(items[0], dict):
         found = [run.answer(**item) for item in items]
+    elif "--conversations" in sys.argv:
+        found = run.answer([json.loads(item) for item in items])
     else:
         found = run.answer([tuple(item) if isinstance(item, list) else item for item in items])
     print(json.dumps(found))

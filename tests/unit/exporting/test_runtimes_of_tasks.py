@@ -44,9 +44,8 @@ def test_families(family: str, task: str, tuned: Any) -> None:
     assert all(map(same, plain.using("onnx").predict(ITEMS[task]), plain.predict(ITEMS[task])))
 
 
-@pytest.mark.slow  # what a trace cannot write takes torch's newer exporter some seconds
 @pytest.mark.parametrize("family", ["nezha", "t5", "xlnet", "transformer-xl"])
-def test_families_that_cannot_be_traced(family: str, tuned: Any) -> None:
+def test_families_whose_trace_needs_other_words(family: str, tuned: Any) -> None:
     plain = tuned(family, "classification" if family == "nezha" else "ner")
     assert all(map(same, plain.using("onnx").predict(TEXTS), plain.predict(TEXTS)))
 

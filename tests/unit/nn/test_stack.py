@@ -17,6 +17,7 @@ from plume.nn.positions.rotary import Rotary
 from plume.nn.positions.scheme import PositionModule
 from plume.nn.stack import Sharing, Stack, Transformer, initialise
 from plume.nn.visibility import AttentionMask
+from plume.nn.watching import Watch, watched
 
 WIDTH, DEPTH, HEADS, INNER = 16, 3, 4, 24
 ATTENTION = 4 * (WIDTH * WIDTH + WIDTH)
@@ -88,6 +89,39 @@ def test_pruning_heads_is_masking_them(stack_of: Any, values: Any, run: Any, nor
     assert count(whole) - count(pruned) == 3 * one_head
     size = {"rows": 2, "time": 6, "positions": PositionModule()}
     assert whole.flops(**size) - pruned.flops(**size) == 3 * 2 * 2 * (4 * 6 * WIDTH * 4 + 2 * 6 * 6 * 4)
+
+
+@pytest.mark.parametrize("gated", [False, True])
+def test_pruning_neurons_is_masking_them(stack_of: Any, values: Any, run: Any, gated: bool) -> None:
+    whole, pruned = stack_of(gated=gated), stack_of(gated=gated)
+    gone = (tuple(range(1, INNER)), (), (0, 5, 23))
+    for layer, neurons in enumerate(gone):
+        pruned.block(layer).feed_forward.prune(neurons)
+    factors = torch.ones(DEPTH, INNER, dtype=torch.float64)
+    for layer, neurons in enumerate(gone):
+        factors[layer, list(neurons)] = 0.0
+    value, batch = values(2, 6), full(2, 6)
+    with watched((whole, Watch(inner_gates=factors))):
+        masked = run(whole, value, batch).last
+    close(run(pruned, value, batch).last, masked)
+    products = 3 if gated else 2
+    assert count(whole) - count(pruned) == (INNER - 1 + 3) * (products * WIDTH + products - 1)
+    size = {"rows": 2, "time": 6, "positions": PositionModule()}
+    assert whole.flops(**size) - pruned.flops(**size) == 2 * 2 * 6 * products * WIDTH * (INNER - 1 + 3)
+    part = part_from_json(replace(pruned.part, inner=(1, INNER, INNER - 3)).to_json())
+    declared = part.build(embedding_width=WIDTH, sharing=Sharing.NONE).double()
+    declared.load_state_dict(pruned.state_dict())
+    assert torch.equal(run(declared, value, batch).last, run(pruned, value, batch).last)
+
+
+def test_widths_of_blocks_fit_the_blocks(stack_of: Any) -> None:
+    with pytest.raises(PlumeError, match="must stay"):
+        stack_of().block(1).feed_forward.prune(range(INNER))
+    for inner in ((3, 3), (3, 0, 3)):
+        with pytest.raises(PlumeError, match="3 blocks need as many feed-forward widths"):
+            replace(stack_of().part, inner=inner)
+    with pytest.raises(PlumeError, match="share one feed-forward network"):
+        replace(stack_of().part, inner=(3, 3, 4)).build(embedding_width=WIDTH, sharing=Sharing.FEED_FORWARD)
 
 
 def test_one_head_of_a_block_must_stay(stack_of: Any) -> None:

@@ -83,7 +83,7 @@ def test_tables_and_texts(index: Index, tmp_path: Path) -> None:
     index.add_files([tmp_path / "t.txt"])
     assert index.info()["columns"] == {"year": "int", "open": "bool"}
     hits = {hit.id: hit for hit in index.search("fox")}
-    assert set(hits) == {"1", "2", "t.txt:1", "t.txt:3"}
+    assert set(hits) == {"1", "2", f"{tmp_path}/t.txt:1", f"{tmp_path}/t.txt:3"}
     assert (hits["1"].text, dict(hits["1"].metadata), dict(hits["2"].metadata)) == (
         "Red\nfox",
         {"year": 2020, "open": True},

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plume.core.errors import PlumeError
-from plume.sentences.gathering import joined, shared
+from plume.nn.gathering import joined, shared
 from plume.sentences.losses import ContrastLoss, CoSent, CosineError, InBatch, Matryoshka, SwappedRows, Views, alignment, uniformity
 
 LOSSES: list[ContrastLoss] = [InBatch(), CoSent(), CosineError(), SwappedRows(), Matryoshka(loss=InBatch(), dimensions=(8, 4))]

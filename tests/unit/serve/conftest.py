@@ -19,6 +19,7 @@ import uvicorn
 from fastapi import FastAPI
 
 import plume
+from plume.core.errors import PlumeError
 from plume.model.use.language_model import LanguageModel
 from plume.serve.engine.engine import ServingEngine
 from plume.serve.http.app import make_app
@@ -35,6 +36,7 @@ class Running:
     engine: ServingEngine
     app: FastAPI
     loop: asyncio.AbstractEventLoop
+    failures: list[PlumeError]  # what would have ended it at its start
 
 
 @contextmanager
@@ -43,7 +45,9 @@ def running(*directories: str | Path, **settings: Any) -> Iterator[Running]:
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
     loops: list[asyncio.AbstractEventLoop] = []
-    app = make_app(find_served([str(one) for one in directories]), ServeSettings(**({"threads": 1} | settings)))
+    failures: list[PlumeError] = []
+    served = find_served([str(one) for one in directories])
+    app = make_app(served, ServeSettings(**({"threads": 1} | settings)), failed=failures.append)
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, ws="none"))
 
     async def serve() -> None:
@@ -55,22 +59,22 @@ def running(*directories: str | Path, **settings: Any) -> Iterator[Running]:
     url = f"http://127.0.0.1:{listening.getsockname()[1]}"
     try:
         with httpx.Client(base_url=url, timeout=30) as client:
-            _until_ready(client, thread)
-            yield Running(url=url, client=client, engine=app.state.engine, app=app, loop=loops[0])
+            _until_ready(client, thread, failures)
+            yield Running(url=url, client=client, engine=app.state.engine, app=app, loop=loops[0], failures=failures)
     finally:
         server.should_exit = True
         thread.join()
         listening.close()
 
 
-def _until_ready(client: httpx.Client, thread: threading.Thread) -> None:
-    while thread.is_alive():
+def _until_ready(client: httpx.Client, thread: threading.Thread, failures: list[PlumeError]) -> None:
+    while thread.is_alive() and not failures:
         try:
             if client.get("/ready").status_code == 200:
                 return
         except httpx.TransportError:
             time.sleep(0.02)
-    raise AssertionError("the server did not start")
+    raise failures[0] if failures else AssertionError("the server did not start")
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
+import transformers
 from bert_serving.client import BertClient, ConcurrentBertClient
 
 import plume
@@ -29,6 +31,8 @@ TEXTS = [
 def sockets_of(running: Any) -> Any:
     """Opened right after the models are ready."""
     while running.app.state.old_wire.wire is None:
+        if running.failures:
+            raise running.failures[0]
         time.sleep(0.01)
     return running.app.state.old_wire.wire.sockets
 
@@ -89,6 +93,48 @@ def test_strategies(start: Any, directory: Any, strategy: str, pooled: Any) -> N
     with start(folder, pooling_strategy=strategy_of(strategy), pooling_layer=(-1,)) as running, connected(running) as client:
         found = client.encode(TEXTS[:2])
     np.testing.assert_allclose(found, [pooled(one) for one in states(folder, TEXTS[:2], layer=-1)], atol=1e-5)
+
+
+def test_the_pooler_is_that_of_transformers(start: Any, directory: Any, tmp_path: Path) -> None:
+    """Whatever --pooling-layer says: BERT's pooler stands on the last."""
+    plume.export_hf(directory("bert"), out=tmp_path / "bert")
+    theirs = transformers.BertModel.from_pretrained(tmp_path / "bert").eval()
+    cut = transformers.AutoTokenizer.from_pretrained(tmp_path / "bert")(TEXTS[:2], padding=True, return_tensors="pt")
+    with torch.inference_mode():
+        expected = theirs(**cut).pooler_output.numpy()
+    with start(directory("bert"), pooling_strategy=strategy_of("cls_pooled")) as running, connected(running) as client:
+        np.testing.assert_allclose(client.encode(TEXTS[:2]), expected, atol=1e-5)
+
+
+def test_a_tuned_model_answers_by_its_head(start: Any, classifier: Path, directory: Any) -> None:
+    expected = [list(one["scores"].values()) for one in plume.load(classifier).predict(TEXTS)]
+    options = {"pooling_strategy": BertStrategy.CLASSIFICATION, "show_tokens_to_client": True}
+    with start(classifier, **options) as running, connected(running) as client:
+        found, tokens = client.encode(TEXTS, show_tokens=True)
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+        np.testing.assert_allclose(client.encode([[*TEXTS[0].split()]], is_tokenized=True)[0], expected[0], atol=1e-5)
+        assert [one[0] for one in tokens] == ["[CLS]"] * 3
+        pair = running.client.post("/encode", json={"texts": ["a ||| b"]})
+        assert pair.status_code == 400 and "reads one text" in pair.json()["error"]["message"]
+        np.testing.assert_allclose(running.client.post("/encode", json={"texts": TEXTS}).json()["result"], expected, atol=1e-5)
+
+
+def test_a_number_of_a_pair(start: Any, directory: Any, tmp_path: Path) -> None:
+    lines = [f"the cat {word}\tthe letter\t{score}" for word, score in (("sunny", 4.5), ("rainy", 1.0))] * 4
+    (tmp_path / "train.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    train = str(tmp_path / "train.tsv")
+    model: Any = plume.tune(directory("bert"), task="similarity", train=train, dev=train, out=tmp_path / "pairs", epochs=1.0, quiet=True)
+    with start(tmp_path / "pairs", pooling_strategy=BertStrategy.REGRESSION) as running, connected(running) as client:
+        found = client.encode(["the cat ||| the letter"])
+    np.testing.assert_allclose(found, [[model.predict([("the cat", "the letter")])[0]["score"]]], atol=1e-5)
+
+
+@pytest.mark.parametrize(("family", "strategy", "said"), [
+    ("gpt2", "CLS_POOLED", "no pooler"), ("bert", "CLASSIFICATION", "no task that labels texts"), ("bert", "REGRESSION", "gives a number"),
+])  # fmt: skip
+def test_what_a_model_cannot_answer_is_said_at_the_start(start: Any, directory: Any, family: str, strategy: str, said: str) -> None:
+    with pytest.raises(PlumeError, match=said), start(directory(family), pooling_strategy=strategy_of(strategy)) as running:
+        sockets_of(running)
 
 
 def test_token_vectors_special_tokens_masked(start: Any, directory: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import shutil
 import threading
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ from plume.serve.models.served import find_served
 from plume.serve.operations._operation import BatchPlace, Operation, Prepared
 from plume.serve.operations.embed import OPERATION as EMBED
 from plume.serve.operations.embed import EmbedAsked
+from plume.serve.operations.search import OPERATION as SEARCH
+from plume.serve.operations.search import SearchAsked
 from plume.serve.settings import ServeSettings
 
 
@@ -75,11 +78,11 @@ class Counting(Echo):
 
 @pytest.fixture(scope="session")
 def engine(directory: Callable[[str], Path]) -> Callable[..., Any]:
-    """Runs a coroutine with an engine over bert and gpt2."""
+    """Runs a coroutine with an engine over bert and gpt2, or other directories."""
 
-    def run(work: Callable[[ServingEngine], Coroutine[Any, Any, Any]], **limits: Any) -> Any:
+    def run(work: Callable[[ServingEngine], Coroutine[Any, Any, Any]], *folders: Path, **limits: Any) -> Any:
         async def main() -> Any:
-            served = find_served([str(directory("bert")), str(directory("gpt2"))])
+            served = find_served([str(one) for one in folders or (directory("bert"), directory("gpt2"))])
             made = ServingEngine(served, ServeSettings(**({"threads": 1} | limits)))
             await made.start()
             try:
@@ -194,6 +197,45 @@ def test_a_memory_limit_unloads_what_was_used_longest_ago(engine: Any, directory
     engine(work, memory=max(sizes) + 1)
     with pytest.raises(PlumeError, match="--memory allows"):
         engine(work, memory=10)
+
+
+def test_an_index_asks_the_model_that_made_it_if_that_is_served(engine: Any, directory: Callable[[str], Path], tmp_path: Path) -> None:
+    """One copy in memory, counted once; both go when there is no room, and come again."""
+    made_by, gpt2 = tmp_path / "maker", directory("gpt2")
+    shutil.copytree(directory("bert"), made_by)
+    with plume.Index.create(tmp_path / "idx", model=made_by) as made:
+        made.add([{"id": "a", "text": "the cat finds a box"}, {"id": "b", "text": "my sister carries apples"}])
+        expected = made.search("a box", by="vectors")
+    size, other = ((folder / "model.safetensors").stat().st_size for folder in (made_by, gpt2))
+
+    async def searched(made: ServingEngine) -> None:
+        found = await made.ask(SEARCH, "idx", SearchAsked(query="a box", by="vectors"))
+        assert [one.id for one in found] == [one.id for one in expected]
+        np.testing.assert_allclose([one.score for one in found], [one.score for one in expected], atol=1e-6)
+
+    async def alone(made: ServingEngine) -> None:
+        await searched(made)
+        opened = await made.shelf.open("idx")
+        assert opened.shares is None and opened.bytes == size
+
+    async def together(made: ServingEngine) -> None:
+        assert made.shelf.loaded == ["gpt2"]
+        await searched(made)
+        assert made.shelf.loaded == ["maker", "idx"] and made.shelf.loads == 5
+        index, maker = await made.shelf.open("idx"), await made.shelf.open("maker")
+        assert index.shares is maker and index.index.embedder is maker.content and (index.bytes, maker.bytes) == (0, size)
+        await made.ask(EMBED, "gpt2", EmbedAsked(texts=["a"]))
+        assert made.shelf.loaded == ["gpt2"]
+        await searched(made)
+
+    async def moved(made: ServingEngine) -> None:
+        assert (await made.shelf.open("idx")).shares is not None
+        await searched(made)
+
+    engine(alone, tmp_path / "idx")
+    engine(together, tmp_path / "idx", made_by, gpt2, memory=max(size, other) + 1)
+    made_by.rename(tmp_path / "elsewhere")
+    engine(moved, tmp_path / "idx", tmp_path / "elsewhere")
 
 
 def test_unknown_models_are_named(engine: Any) -> None:

@@ -14,15 +14,21 @@ from hypothesis.errors import Unsatisfiable
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import content_type_conformance, response_schema_conformance
 
+import plume
+
 WRITERS = {"/v1/completions": "gpt2", "/generate": "gpt2", "/v1/chat/completions": "chat"}
 CHECKS = [not_a_server_error, content_type_conformance, response_schema_conformance]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", list(schemathesis.GenerationMode))
-def test_nothing_breaks(server: Callable[..., Any], directory: Callable[[str], Path], classifier: Path, talker: Path, mode: Any) -> None:
+def test_nothing_breaks(
+    server: Callable[..., Any], directory: Callable[[str], Path], classifier: Path, talker: Path, tmp_path: Path, mode: Any
+) -> None:
     """With requests as described, and with such as are not."""
-    with server(f"model={directory('bert')}", directory("gpt2"), classifier, talker, timeout=5) as running:
+    with plume.Index.create(tmp_path / "idx", model=directory("bert")) as made:
+        made.add([{"id": "a", "text": "the cat finds a box", "year": 2024}, {"id": "b", "text": "my sister carries apples", "year": 2020}])
+    with server(f"model={directory('bert')}", directory("gpt2"), classifier, talker, tmp_path / "idx", timeout=5) as running:
         description = schemathesis.openapi.from_url(f"{running.url}/openapi.json")
         operations = [one.ok() for one in description.get_all_operations()]
         assert {"/v1/embeddings", "/v1/models", "/predict/{model}", "/health", "/ready", "/metrics"} <= {one.path for one in operations}
@@ -42,5 +48,9 @@ def aim(case: Any) -> None:
     """Where a model is named, at one that is served: else all that is tried is 404."""
     if isinstance(case.body, dict) and isinstance(case.body.get("model"), str):
         case.body["model"] = WRITERS.get(case.operation.path, "model")
+    if isinstance(case.body, dict) and isinstance(case.body.get("against"), str):
+        case.body["against"] = "gpt2"
+    if isinstance(case.path_parameters.get("index"), str):
+        case.path_parameters["index"] = "idx"
     if isinstance(case.path_parameters.get("model"), str):
         case.path_parameters["model"] = "classifier" if case.operation.path.startswith("/predict") else "model"

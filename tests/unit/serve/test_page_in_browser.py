@@ -17,6 +17,7 @@ import plume
 from plume.core import catalog
 from plume.core.part import replace
 from plume.model.use.language_model import LanguageModel
+from plume.serve.errors import ServeError
 from plume.serve.page import FILES
 from plume.tuning.adapting.adaptation import way
 from plume.tuning.declared import Declared
@@ -285,6 +286,27 @@ def test_views_open_in_a_frame(page: Open, model: str, view: str, drawn: str) ->
     assert "</html>" in Path(saved.value.path()).read_text(encoding="utf-8")
 
 
+def test_a_frame_that_is_gone_is_handed_nothing(page: Open) -> None:
+    tab = page("views", model="bert", view="head", text=TEXT)
+    tab.route("**/page/view.html", lambda route: None)  # never says that it is ready
+    run(tab)
+    tab.locator("iframe").evaluate("frame => frame.remove()")
+    tab.evaluate("window.dispatchEvent(new MessageEvent('message', { data: 'plume: ready' }))")  # what a closed frame sent has no source
+
+
+def test_two_models_are_seen_side_by_side(page: Open) -> None:
+    tab = page("views", model="bert", view="head", text=TEXT)
+    tab.get_by_label("Beside it").select_option("writer")
+    assert "other=writer" in tab.url
+    run(tab)
+    inside = tab.frame_locator("iframe")
+    inside.locator("h1").wait_for()
+    assert "bert and writer" in inside.locator("h1").inner_text() and inside.locator("#head canvas").count() == 2
+    tab.get_by_label("Predictions by layer").check()
+    assert tab.get_by_label("Beside it").count() == 0
+    run(tab)
+
+
 def test_texts_are_texts(page: Open) -> None:
     for model, way_ in (("ner", ""), ("classifier", ""), ("bert", "score"), ("writer", "write")):
         tab = page("try", model=model, way=way_, text=HOSTILE)
@@ -387,6 +409,42 @@ def test_a_server_with_nothing_says_so(page: Open, server: Callable[..., Any], m
             tab.click(f"#tab-{name}")
             assert tab.locator("main .empty").count() == 1
         tab.goto("about:blank")
+
+
+@pytest.mark.parametrize(("panel", "fields", "sentence", "behind"), [
+    ("views", {"model": "bert", "view": "predictions", "text": "box " * 200}, "内容过长：“文本”超过了", "tokens"),
+    ("views", {"model": "bert", "text": ""}, "没有内容：“文本”是空的", "empty"), ("search", {"model": "idx", "query": " "}, "“查询”是空的", "empty"),
+    ("search", {"model": "idx", "query": "box", "where": "yeer > 1"}, "筛选条件不可用", "yeer"),
+])  # fmt: skip
+def test_refusals_are_said_in_chinese(page: Open, panel: str, fields: dict[str, str], sentence: str, behind: str) -> None:
+    tab = page(panel, locale="zh-CN", **fields)
+    tab.click("button.go")
+    said = tab.locator(".status.error")
+    said.wait_for()
+    assert sentence in said.inner_text() and behind in said.locator("[lang=en]").inner_text()
+    page.troubles.clear()  # type: ignore[attr-defined]  # the browser itself notes each status
+
+
+def test_every_error_has_its_sentence(page: Open) -> None:
+    """Whatever the server says in English, the page says in Chinese, by the code; English shows the server's own sentence."""
+    for locale in ("zh-CN", "en-GB"):
+        tab = page("try", model="classifier", text=TEXT, locale=locale)
+        answer: dict[str, Any] = {}
+        tab.route("**/predict/**", lambda route: route.fulfill(**answer))  # noqa: B023
+        for kind in all_below(ServeError):
+            told = {"message": f"Because: {kind.__name__}.", "type": kind.type, "param": "text", "code": kind.code}
+            answer.update(status=kind.status, json={"error": told})
+            tab.click("button.go")
+            tab.wait_for_function("name => document.querySelector('.status.error')?.textContent.includes(name)", arg=kind.__name__)
+            said = tab.locator(".status.error")
+            chinese = bool(re.search("[一-鿿]", said.inner_text()))
+            assert chinese == (said.locator("[lang=en]").count() == 1) == (locale == "zh-CN"), kind
+            assert said.inner_text().endswith(f"{kind.__name__}.") and "{" not in said.inner_text()
+    page.troubles.clear()  # type: ignore[attr-defined]
+
+
+def all_below(kind: type[ServeError]) -> list[type[ServeError]]:
+    return [found for one in kind.__subclasses__() for found in (one, *all_below(one))]
 
 
 def test_words_are_there_in_both_languages() -> None:

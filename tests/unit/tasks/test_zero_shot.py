@@ -17,11 +17,13 @@ from plume.model.use.abilities import Abilities
 from plume.model.use.language_model import LanguageModel
 from plume.model.use.rows import rows
 from plume.model.use.writers import DecoderWriter, SpanWriter
+from plume.readers.example import Example
 from plume.static.model import WordModel
 from plume.tasks.classification import TASK as CLASSIFICATION
-from plume.tasks.zero_shot import TASK, wordings
+from plume.tasks.zero_shot import TASK
 from plume.tuning.adapting.ways.full import FullTuning
 from plume.tuning.declared import Declared
+from plume.tuning.prompts.label_words import read_words
 from plume.tuning.tuned import TunedModel, assemble
 from plume.tuning.zero_shot import cloze
 from plume.tuning.zero_shot.cloze import Cloze
@@ -90,8 +92,9 @@ def test_labels_of_as_many_tokens_share_their_rows(language_model: Any) -> None:
     can = language_model("bert").abilities
     cloze = Cloze(can, "{text} It is ___ again.", LABELS)
     sizes = {len(can.tokenizer.encode([label])[0]) for label in LABELS}
-    assert 1 < len(cloze.patterns) == len(sizes) < len(LABELS)
-    assert sorted(np.concatenate([pattern.labels for pattern in cloze.patterns])) == [0, 1, 2, 3]
+    (asked,) = cloze.layout.lay_out([Example(texts=("The cat finds a box.",))])
+    assert 1 < len(asked.rows) == len(sizes) < len(LABELS)
+    assert {one.label for row in asked.rows for one in row.readings} == {0, 1, 2, 3}
 
 
 @pytest.mark.parametrize("family", CAUSAL)
@@ -336,8 +339,8 @@ def test_a_model_tuned_for_something_else_is_asked_by_its_body(tuned: Any) -> No
         ({"labels": "bread,,home"}, "A label is empty"),
         ({"labels": ["bread", "bread"]}, "comes twice"),
         ({"labels": "0=bread,1=bread"}, "comes twice"),
-        ({"labels": LABELS, "template": "{text}"}, "one place for the label"),
-        ({"labels": LABELS, "template": "{} {text} {text}"}, "at most one {text}"),
+        ({"labels": LABELS, "template": "{text}"}, "one blank for the label"),
+        ({"labels": LABELS, "template": "{} {text} {text}"}, "same text twice"),
         ({"labels": LABELS, "way": "guessing"}, "no way 'guessing'"),
         ({"labels": ["bread", "\u0e01\u0e02"]}, "vocabulary lacks"),
     ],
@@ -360,6 +363,6 @@ def test_models_that_cannot_are_refused(language_model: Any) -> None:
 
 
 def test_labels_may_be_said_in_other_words() -> None:
-    assert wordings(["a", "b"]) == {"a": "a", "b": "b"}
-    assert wordings({"0": "world news", "1": "sports"}) == wordings("0 = world news, 1=sports")
-    assert wordings(["0=world", "sports"]) == {"0": "world", "sports": "sports"}
+    assert [(one.label, one.words) for one in read_words(["a", "b"])] == [("a", ("a",)), ("b", ("b",))]
+    assert read_words({"0": "world news", "1": "sports"}) == read_words("0 = world news, 1=sports")
+    assert read_words(["0=world|globe", "sports"]) == read_words({"0": ["world", "globe"], "sports": "sports"})

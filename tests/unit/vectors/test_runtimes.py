@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,11 @@ def test_onnx_gives_the_same_vectors(
     found = eighth.embed(TEXTS)
     cosine = (found * expected).sum(1) / np.linalg.norm(found, axis=1) / np.linalg.norm(expected, axis=1)
     assert 0.99 < cosine.min() < 1 - 1e-7
-    assert len(list((tmp_path / "cache" / "onnx").iterdir())) == 2
+    files = sorted((tmp_path / "cache" / "onnx").iterdir(), key=lambda one: one.stem.endswith("-int8"))
+    assert len(files) == 2
+    kinds = Counter(node.op_type for node in pytest.importorskip("onnx").load(str(files[1])).graph.node)
+    depth = recipe.network.depth
+    assert (kinds["MatMulNBits"], kinds["MatMulInteger"]) == (depth, 5 * depth), "all weights; in blocks what is read behind an activation"
     with pytest.raises(PlumeError, match="the last layer alone"):
         whole.embed(TEXTS, layer=0)
     with pytest.raises(PlumeError, match="no runtime 'onx'"):

@@ -10,11 +10,11 @@ import torch
 
 from plume.core.errors import PlumeError
 from plume.core.part import replace
+from plume.model.gating import AttentionPlace, gated, gated_places, heads_of, without
 from plume.model.use.language_model import LanguageModel
 from plume.nn.stack import Transformer
 from plume.recipes import _catalog as catalog
 from plume.view.recording.attention import MEMORY, AttentionMap, AttentionReader
-from plume.view.recording.gating import AttentionPlace, gated, gated_places, heads_of, without
 from plume.view.recording.subject import subject_of
 from plume.view.recording.texts import SPECIAL
 
@@ -118,10 +118,10 @@ def test_a_gate_takes_out_what_the_head_gives(family: str, language_model: Model
     """As if the columns of the output projection that read the head were zero."""
     model = language_model(family)
     subject = subject_of(model)
-    place = next(iter(gated_places(subject)))
-    stack = gated_places(subject)[place]
+    place = next(iter(gated_places(subject.network)))
+    stack = gated_places(subject.network)[place]
     assert heads_of(stack, place) == [4, 4]
-    with gated(subject, without(subject, place, 1, 2)):
+    with gated(subject.network, without(subject.network, place, 1, 2)):
         gone = model.embed(TEXT)
     assert stack.watch is None
     if family == "albert":  # its layers share one attention, so that no weight is the second layer's alone
@@ -144,10 +144,10 @@ def test_gates_may_differ_from_row_to_row(language_model: Models) -> None:
     subject = subject_of(model)
     gates = [torch.ones(2, 4, dtype=torch.float64), torch.ones(2, 4, dtype=torch.float64)]
     gates[0][1, 3] = 0
-    with gated(subject, {AttentionPlace.SELF: gates}):
+    with gated(subject.network, {AttentionPlace.SELF: gates}):
         rows = model.embed([TEXT, TEXT])
     np.testing.assert_allclose(rows[0], model.embed(TEXT)[0], atol=1e-6)
-    with gated(subject, without(subject, AttentionPlace.SELF, 0, 3)):
+    with gated(subject.network, without(subject.network, AttentionPlace.SELF, 0, 3)):
         np.testing.assert_allclose(rows[1], model.embed(TEXT)[0], atol=1e-6)
 
 
@@ -156,7 +156,7 @@ def test_heads_that_were_pruned_are_not_counted(language_model: Models, tokenize
     recipe = replace(whole.recipe, network=replace(whole.recipe.network, pruned=((1, 2), ())))
     pruned = LanguageModel(recipe.assembly.build(recipe, vocabulary=whole.tokenizer.size), whole.tokenizer)
     subject = subject_of(pruned)
-    assert heads_of(subject.stacks[0], AttentionPlace.SELF) == [2, 4]
+    assert heads_of(subject.network.stack, AttentionPlace.SELF) == [2, 4]
     assert [layer.shape[0] for layer in maps_of(pruned)[AttentionPlace.SELF].probability] == [2, 4]
-    with gated(subject, without(subject, AttentionPlace.SELF, 1, 3)):
+    with gated(subject.network, without(subject.network, AttentionPlace.SELF, 1, 3)):
         pruned.embed(TEXT)

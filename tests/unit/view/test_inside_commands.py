@@ -41,6 +41,7 @@ def test_pages(
         ((tmp_path / "bert", "--word", "letter"), "--text corpus.txt"),
         ((tmp_path / "bert", "x", "--view", "gradients"), "tuned for a task"),
         ((tmp_path / "bert", "--layers", "--task", "pos"), "no task with its files"),
+        ((tmp_path / "bert", "x", "--view", "predictions", "--against", tmp_path / "tuned"), "leave out --against"),
         ((tmp_path / "bert",), "Say what to look at"),
     ):
         code, said = run(capsys, monkeypatch, *words)

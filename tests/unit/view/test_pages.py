@@ -10,10 +10,11 @@ import pytest
 
 from plume.core.catalog import load, names
 from plume.core.errors import PlumeError
+from plume.core.part import replace
+from plume.model.gating import AttentionPlace
 from plume.model.use.language_model import LanguageModel
 from plume.view.attending import attention_page, importance_page
 from plume.view.page import Page, ViewPanel
-from plume.view.recording.gating import AttentionPlace
 from plume.view.recording.importance import HeadImportance, PlaceImportance
 from plume.view.recording.subject import subject_of
 
@@ -74,6 +75,20 @@ def test_what_a_page_cannot_say() -> None:
         Page(title="t", panels=[], data={"x": float("nan")}).html()
     with pytest.raises(TypeError, match="cannot stand"):
         Page(title="t", panels=[ViewPanel(name="head", words={})], data={"x": object()}).html()
+
+
+def test_layers_of_unlike_numbers_of_heads_are_drawn(opened: Opened, language_model: Models) -> None:
+    """Of a pruned model."""
+    whole = language_model("bert")
+    recipe = replace(whole.recipe, network=replace(whole.recipe.transformer, pruned=((0, 1, 3), ()), inner=(5, 64)))
+    pruned = LanguageModel(recipe.assembly.build(recipe, vocabulary=whole.tokenizer.size), whole.tokenizer)
+    tab = opened(attention_page([subject_of(pruned)], TEXT))
+    swatches = tab.locator("#head .swatch")
+    assert swatches.count() == 1
+    tab.locator("#head select").first.select_option(index=1)
+    assert swatches.count() == 4
+    assert [swatches.nth(head).get_attribute("aria-pressed") for head in range(4)] == ["true"] * 4
+    seen(tab, "canvas")
 
 
 def test_head_view_answers_to_pointer_and_keys(opened: Opened, language_model: Models) -> None:

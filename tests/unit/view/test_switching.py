@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 from plume.core.errors import PlumeError
+from plume.model.gating import AttentionPlace, gated, without
 from plume.model.use.language_model import LanguageModel
+from plume.tuning.task_loss import TaskLoss
 from plume.tuning.tuned import TunedModel
 from plume.view.attending import attention_page, importance_page
 from plume.view.recording.attention import AttentionReader
-from plume.view.recording.gating import AttentionPlace, gated, without
 from plume.view.recording.importance import TaskHeads
 from plume.view.recording.questions import question_of
 from plume.view.recording.subject import subject_of
@@ -62,7 +63,7 @@ def test_a_blank_s_guesses_are_what_fill_says(language_model: Models) -> None:
     reader = AttentionReader(subject, text)
     found = switched_off(reader, [text], reader.maps())
     for head in (0, 3):
-        with gated(subject, without(subject, AttentionPlace.SELF, 1, head)):
+        with gated(subject.network, without(subject.network, AttentionPlace.SELF, 1, head)):
             told = {guess.token: guess.probability for guess in model.fill(text, top=40)[0]}
         shared = [(name, value) for name, value in found.places[0].answers[1][head].guesses if name in told]
         assert shared and all(value == pytest.approx(told[name], abs=1e-6) for name, value in shared)
@@ -77,7 +78,7 @@ def test_a_tuned_model_is_asked_for_its_answer(family: str, classifier: Tuned) -
     said = model.predict(TEXT)[0]
     assert found.whole.guesses[0][0] == said["label"]
     place = found.places[0]
-    with gated(reader.subject, without(reader.subject, place.place, 0, 2)):
+    with gated(reader.subject.network, without(reader.subject.network, place.place, 0, 2)):
         gone = model.predict(TEXT)[0]
     shown = dict(place.answers[0][2].guesses)
     assert shown[gone["label"]] == max(shown.values())
@@ -103,12 +104,10 @@ def test_importance_is_the_slope_of_each_example_s_loss(family: str, mode: str, 
     for layer, head in ((0, 1), (1, 3)):
         slopes = []
         for example in heads.examples[:3]:  # the others are the same again
-            alone = TaskHeads(subject, labelled)
-            alone.examples = [example]
-            alone.questions, _ = alone.task.questions([example], alone.model.coder())
-            gates = without(subject, one.place, layer, head)
+            alone = TaskLoss(subject.tuned, heads.task, [example])
+            gates = without(subject.network, one.place, layer, head)
             gates[one.place][layer][head] = 1 - step
-            slopes.append((alone.loss() - alone.loss(gates)) / step)
+            slopes.append((alone.mean() - alone.mean(gates)) / step)
         assert one.gradient[layer][head] == pytest.approx(np.abs(slopes).mean(), rel=1e-2, abs=1e-4)
     for layer in one.normalised:
         assert np.linalg.norm(layer) == pytest.approx(1)

@@ -16,6 +16,7 @@ from plume.core.errors import PlumeError
 from plume.core.part import Part
 
 NONE = -1  # the value of tokens that a field says nothing of, and of special tokens
+OWN_DOCUMENT = "own_document"  # an array that a run lays beside the tokens: which of the documents that it retrieves from is the text's own
 Spans = NDArray[np.int64]  # [n, 3] first character, the one after the last, value; in order of place, none over another
 
 
@@ -78,6 +79,10 @@ class DocumentField(Carried):
 
     def value(self, spans: Spans) -> int:
         return int(spans[0, 2])
+
+
+MENTIONS = SpanField(name="mentions")  # of entities of a knowledge base, by their numbers there
+FORMS = SpanField(name="forms")  # names that may mean several of them, by the names' numbers there
 
 
 def token_values(spans: Spans, start: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -101,6 +101,11 @@ class Layout(Part):
         return False
 
     @property
+    def attached(self) -> tuple[str, ...]:
+        """Arrays beside the tokens that a run may put into the store (`Store.named`), and its rows then carry."""
+        return ()
+
+    @property
     def restarts(self) -> bool:
         """Do positions begin again with the second text?"""
         return False

@@ -69,4 +69,4 @@ class BothWaysModel(RecurrentModel):
 
     def body_flops(self, batch: Batch) -> int:
         rows, time = batch.tokens.shape
-        return 3 * self.encoder.flops(rows=rows, time=time)
+        return 3 * (self.encoder.flops(rows=rows, time=time) + self.embedding.product_flops(rows * time))

@@ -45,6 +45,7 @@ class Electra(Model):
             rows, time = batch.tokens.shape
             read = None if batch.read is None else batch.read.shape[1]
             total += self.generator.step_flops(rows=rows, time=time, read=read, positions=self.embedding.position)
+            total += 3 * self.embedding.product_flops(rows * time)
             drawn = [o.name for o in self.recipe.objectives if o.answers is Answers.NOISE and o.name in batch.labels]
             total += sum(self.head(name).flops(len(batch.labels[name].value)) for name in drawn)
         return total

@@ -76,4 +76,5 @@ class EncoderDecoderModel(Model):
         own = self.decoder.step_flops(rows=rows, time=time, read=read, source=batch.source.tokens.shape[1], positions=positions)
         size = {"rows": rows, "queries": time if read is None else read, "source": batch.source.tokens.shape[1]}
         copying = sum(self.head(name).source_flops(**size) for name in batch.labels)
-        return own + 3 * copying + super().body_flops(batch.source)
+        widened = self.embedding.product_flops(rows * time)
+        return own + 3 * (copying + widened) + super().body_flops(batch.source)

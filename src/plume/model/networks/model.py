@@ -12,20 +12,26 @@ from torch import Tensor, nn
 
 from plume.core.batch import Batch, Encoded, Order
 from plume.core.errors import PlumeError
+from plume.core.knowledge import Knowledge, needs_knowledge
 from plume.heads.head import Dims, HeadModule, Loss
 from plume.heads.sentence_classification import SentenceClassification
 from plume.model.memory import Memory, States
+from plume.model.networks.evidence import Evidence
 from plume.model.recipe import Recipe
 from plume.model.trainable import Trainable
 from plume.nn.attention import Sight
+from plume.nn.between import BetweenModule
 from plume.nn.block import BlockCache
 from plume.nn.embedding import EmbeddingModule, positions_of
+from plume.nn.knowledge.knowing import Knowing
 from plume.nn.local_start import start_local
 from plume.nn.pooling import MEAN, Pooler, Pooling, TokenPooling
 from plume.nn.positions.learned import Learned
 from plume.nn.positions.scheme import PositionModule
+from plume.nn.route import Stop, routed
 from plume.nn.stack import Stack, Transformer, initialise
 from plume.nn.visibility import AttentionMask, mask_of
+from plume.nn.watching import having
 from plume.objectives._objective import Answers, Objective
 from plume.text.known_languages import Languages
 
@@ -71,6 +77,7 @@ class Model(Trainable):
         self.memories = {}
         # Whoever trains or loads it knows their names.
         self.languages: Languages | None = Languages.unnamed(recipe.embedding.segments) if recipe.languages else None
+        self.knowledge: Knowledge | None = None
         self.heads = nn.ModuleDict({one.name: self._head(one) for one in recipe.objectives if one.head_of is None})
         self._head_names = {objective.name: objective.head_of or objective.name for objective in recipe.objectives}
 
@@ -83,10 +90,28 @@ class Model(Trainable):
     def spell(self, words: Sequence[str]) -> None:
         """Told the tokens in the order of their ids, by whoever builds it with a tokenizer. Most families do not look into words."""
 
+    def know(self, knowledge: Knowledge) -> None:
+        """Told of the knowledge base that its recipe was fitted to, or of the same one with other facts."""
+        self.knowledge = knowledge
+        for part in self.modules():
+            if isinstance(part, Knowing):
+                part.know(knowledge)
+
+    def inherit(self, source: Model) -> None:
+        """Told what another one was, which it is made of."""
+        if self.languages is not None and source.languages is not None:
+            self.languages = source.languages
+        if source.knowledge is not None and needs_knowledge(self.recipe):
+            self.know(source.knowledge)
+
     @property
     def spells(self) -> bool:
         """Does it read the characters of words, also of words that the vocabulary lacks?"""
         return False
+
+    def consult(self, evidence: Evidence) -> None:
+        """Handed documents to look things up in. Most families look nothing up."""
+        raise PlumeError(f"{self.recipe.name} looks nothing up, so it has no use for documents.")
 
     def spelling(self, words: Sequence[str]) -> Tensor | None:
         """For `Batch.unseen`."""
@@ -94,12 +119,23 @@ class Model(Trainable):
 
     def _positions(self, network: Transformer, *, causal: bool = False) -> PositionModule:
         recipe = self.recipe
-        return recipe.positions.build(
+        made = recipe.positions.build(
             width=recipe.embedding.width, heads=network.heads, head_width=network.head_width, depth=network.depth, causal=causal
         )
+        for layer, heads in enumerate(network.pruned):
+            if heads:
+                made.prune(layer, heads)
+        return made
 
     def _head(self, objective: Objective) -> HeadModule:
-        return objective.head.build(Dims(width=self.recipe.network.output_width, token=self.embedding.token, pooler=self.pooler))
+        entity = self.entity_table()
+        width = self.recipe.network.output_width
+        return objective.head.build(Dims(width=width, token=self.embedding.token, pooler=self.pooler, entity=entity))
+
+    def entity_table(self) -> nn.Embedding | None:
+        """Vectors of a knowledge base's entities, of a memory between the blocks."""
+        tables = (one.entities() for one in self.stack.between if isinstance(one, BetweenModule))
+        return next((table for table in tables if table is not None), None)
 
     def head(self, name: str) -> HeadModule:
         """The one that answers this objective, its own or another's."""
@@ -113,7 +149,7 @@ class Model(Trainable):
             torch.manual_seed(seed)
             initialise(self, self.recipe.transformer.initial_range)
             for part in self.modules():
-                if isinstance(part, Stack | EmbeddingModule):
+                if isinstance(part, Stack | EmbeddingModule | HeadModule):
                     part.initialise()
             if isinstance(self.recipe.positions, Learned) and self.recipe.positions.local:
                 start_local(self)
@@ -186,6 +222,10 @@ class Model(Trainable):
         layers = self._token_stack(batch).as_last(encoded.layers)
         return {number: replace(encoded, last=layer, layers=()) for number, layer in enumerate(layers)}
 
+    def token_probabilities(self, batch: Batch, name: str) -> Tensor:
+        """[B, M, V] what the head of this objective says of the places that the batch reads."""
+        return self.head(name).logits(self.token_states(batch).last).float().softmax(-1)
+
     def _token_stack(self, batch: Batch) -> Stack:
         """The blocks that `token_states` runs last."""
         return self.stack
@@ -242,6 +282,7 @@ class Model(Trainable):
             key_segment=key_segment,
             before=before if ordered else None,
             in_order=ordered,
+            length=batch.length,
             named=batch.named,
         )
 
@@ -287,7 +328,9 @@ class Model(Trainable):
         }
 
     def flops(self, batch: Batch) -> int:
-        return self.body_flops(batch) + 3 * sum(self.head(name).flops(n) for name, n in self.counts(batch).items())
+        with self._as_far_as_asked(batch):
+            body = self.body_flops(batch)
+        return body + sum(self.head(name).step_flops(n, batch.named) for name, n in self.counts(batch).items())
 
     def body_flops(self, batch: Batch) -> int:
         """Of a training step without its heads: the matrix products forward, and twice that backward."""
@@ -295,9 +338,23 @@ class Model(Trainable):
         read = None if batch.read is None else batch.read.shape[1]
         recalled = self._recalled(batch)
         memory = 0 if recalled is None else recalled[0].shape[1]
-        return self.stack.step_flops(rows=rows, time=time, read=read, memory=memory, positions=self.embedding.position)
+        widened = 3 * self.embedding.product_flops(rows * time)
+        own = self.stack.step_flops(rows=rows, time=time, read=read, memory=memory, positions=self.embedding.position)
+        return widened + self.stack.carried_step_flops(batch) + own
 
     def losses(self, batch: Batch) -> dict[str, Loss]:
         """The loss of each objective that the batch has labels for."""
-        encoded = self.token_states(batch)
+        with self._as_far_as_asked(batch):
+            encoded = self.token_states(batch)
         return {name: self.head(name).loss(encoded, target) for name, target in batch.labels.items()}
+
+    @contextmanager
+    def _as_far_as_asked(self, batch: Batch) -> Iterator[None]:
+        """Where labels ask only for what a module between two blocks leaves, nothing runs behind that."""
+        if not batch.labels or not all(self.head(name).reads_between for name in batch.labels):
+            yield
+            return
+        last = max(place.after for place in self.stack.part.between)
+        route = [*(stop for stop in self.stack.way() if stop.layer < last), Stop(layer=last, block=None)]
+        with routed((self.stack, route)), having("alone", [(module, True) for module in self.stack.between]):
+            yield

@@ -163,7 +163,7 @@ class RecurrentModel(Model):
 
     def _embedding_flops(self, batch: Batch) -> int:
         if not isinstance(self.embedding, CharacterEmbeddingModule):
-            return 0
+            return self.embedding.product_flops(batch.tokens.shape[0] * batch.tokens.shape[1])
         return self.embedding.flops(batch.tokens, batch.unseen)
 
 

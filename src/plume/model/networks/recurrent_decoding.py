@@ -67,7 +67,8 @@ class RecurrentDecoding(RecurrentModel):
         if batch.source is None:
             return self._reading_flops(batch)
         rows, time = batch.tokens.shape
-        return self._reading_flops(batch.source) + 3 * self._writing_flops(batch, rows=rows, time=time)
+        written = self._writing_flops(batch, rows=rows, time=time) + self.embedding.product_flops(rows * time)
+        return self._reading_flops(batch.source) + 3 * written
 
     def _reading_flops(self, batch: Batch) -> int:
         return super().body_flops(batch)

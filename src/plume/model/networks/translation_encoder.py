@@ -47,7 +47,7 @@ class CoVeModel(RecurrentDecoding):
 
     def _reading_flops(self, batch: Batch) -> int:
         rows, time = batch.tokens.shape
-        return 3 * self.encoder.flops(rows=rows, time=time)
+        return 3 * (self.encoder.flops(rows=rows, time=time) + self.embedding.product_flops(rows * time))
 
     def _writing_flops(self, batch: Batch, *, rows: int, time: int) -> int:
         assert batch.source is not None

@@ -95,6 +95,7 @@ class TwoStreamModel(Model):
         queries = batch.read.shape[1]
         recalled = self._recalled(batch)
         memory = 0 if recalled is None else recalled[0].shape[1]
-        return self.stack.step_flops(
+        shown = time if batch.query is None else time + queries
+        return 3 * self.embedding.product_flops(rows * shown) + self.stack.step_flops(
             rows=rows, time=time + queries, seen=time, read=queries, memory=memory, positions=self.embedding.position
         )

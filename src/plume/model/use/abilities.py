@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -50,7 +51,11 @@ class Abilities:
 
     def head(self, kind: BatchKind) -> HeadModule:
         """The one that predicts the tokens of this kind of batch."""
-        return self.model.head(next(o.name for o in kind.objectives if o.answers is Answers.NOISE and o.asks is None))
+        return self.model.head(self.token_objective(kind))
+
+    def token_objective(self, kind: BatchKind) -> str:
+        """The one that asks for the tokens of this kind of batch."""
+        return next(o.name for o in kind.objectives if o.answers is Answers.NOISE and o.asks is None)
 
     def masked(self) -> BatchKind | None:
         """In which tokens are predicted in place, from both sides; also MPNet's, whose first prediction reads a masked text."""
@@ -119,6 +124,17 @@ class Abilities:
             number = self.tokenizer.id(piece)
             framed += ids if piece == "A" else [number] if number is not None else []
         return framed
+
+    def with_blanks(self, text: str) -> list[int]:
+        """The framed text with a mask token at each blank."""
+        mask = self.tokenizer.format.mask
+        assert mask is not None, "only called for formats with a mask"
+        ids = self.tokenizer.encode([re.sub(r"_{3,}", mask, text)], allow_special=True)[0]
+        if self.mask not in ids:
+            raise PlumeError(f"There is nothing to fill in: write {mask} (or ___) where something is missing.")
+        frame = self.frame(ids)
+        self.check_length(frame, text)
+        return frame
 
     def opening(self, kind: BatchKind) -> list[int]:
         """What a decoder writes before the text itself: one that writes whole texts writes their special tokens too (BART)."""

@@ -37,6 +37,15 @@ def at_blanks(can: Abilities, tokens: Array, length: Array, read: Array, languag
     return can.head(kind), can.model.token_states(batch).last
 
 
+def probabilities_at_blanks(can: Abilities, tokens: Array, length: Array, read: Array, language: Array | None = None) -> Tensor:
+    """[B, M, V] what may stand at those places; of a model that looks things up, with all that it found."""
+    kind, batch = _with_blanks(can, tokens, length, read, language)
+    if kind.noise.target.streams:
+        head, states = at_blanks(can, tokens, length, read, language)
+        return head.logits(states).float().softmax(-1)
+    return can.model.token_probabilities(batch, can.token_objective(kind))
+
+
 def layers_at_blanks(
     can: Abilities, tokens: Array, length: Array, read: Array, language: Array | None = None
 ) -> tuple[HeadModule, dict[int, Encoded]]:

@@ -14,7 +14,7 @@ from torch import Tensor
 from plume.core.errors import PlumeError
 from plume.model.kinds import BatchKind
 from plume.model.use.abilities import Abilities, Said
-from plume.model.use.blanks import at_blanks
+from plume.model.use.blanks import probabilities_at_blanks
 from plume.model.use.generate import beam_search
 from plume.model.use.searching import Wanted, Written
 from plume.model.use.writers import DecoderWriter, SpanWriter
@@ -48,28 +48,15 @@ def fill(can: Abilities, text: str, *, top: int, language: Said = None) -> list[
     raise PlumeError(f"{can.name} cannot fill blanks: it has no masked-token head. {can.words()}")
 
 
-def _with_blanks(can: Abilities, text: str) -> list[int]:
-    """The framed text with a mask token at each blank."""
-    mask = can.tokenizer.format.mask
-    assert mask is not None, "only called for formats with a mask"
-    ids = can.tokenizer.encode([re.sub(r"_{3,}", mask, text)], allow_special=True)[0]
-    if can.mask not in ids:
-        raise PlumeError(f"There is nothing to fill in: write {mask} (or ___) where something is missing.")
-    frame = can.frame(ids)
-    can.check_length(frame, text)
-    return frame
-
-
 def _fill_tokens(can: Abilities, text: str, top: int, language: Said) -> list[list[Blank]]:
     """One token at each mask, all at once."""
-    frame = _with_blanks(can, text)
+    frame = can.with_blanks(text)
     places = [number for number, token in enumerate(frame) if token == can.mask]
     told = re.sub(rf"_{{3,}}|{re.escape(can.tokenizer.format.mask or '___')}", " ", text)
     spoken = can.language(told, _plain(can, frame), language)
-    head, states = at_blanks(
+    probability = probabilities_at_blanks(
         can, np.array([frame]), np.array([len(frame)]), np.array([places]), None if spoken is None else np.array([spoken])
-    )  # fmt: skip
-    probability = head.logits(states[0]).float().softmax(-1)
+    )[0]
     probability[:, torch.from_numpy(can.tokenizer.special_ids).to(can.device)] = 0.0
     values, tokens = probability.topk(min(top, can.model.vocabulary))
     return [
@@ -80,7 +67,7 @@ def _fill_tokens(can: Abilities, text: str, top: int, language: Said) -> list[li
 
 def _fill_spans(can: Abilities, kind: BatchKind, text: str, top: int) -> list[list[Blank]]:
     """GLM: each blank is written out behind the text, until its end token."""
-    frame = _with_blanks(can, text)
+    frame = can.with_blanks(text)
     found = []
     for place in [number for number, token in enumerate(frame) if token == can.mask]:
 
@@ -181,7 +168,7 @@ def _span(can: Abilities, guess: Written, number: int, sentinels: list[int | Non
 
 def _rewritten(can: Abilities, kind: BatchKind, text: str, top: int) -> list[list[Blank]]:
     """A decoder that writes the whole text anew (BART), the missing sentences (PEGASUS), or the span at its place (MASS)."""
-    frame = _with_blanks(can, text)
+    frame = can.with_blanks(text)
     first = frame.index(can.mask)
     last = len(frame) - frame[::-1].index(can.mask)
     target, source = kind.noise.target, can.rows([frame])

@@ -16,11 +16,18 @@ from torch import Tensor
 from plume.core.batch import Batch, Encoded
 from plume.core.batching import ROWS
 from plume.core.errors import PlumeError
+from plume.core.knowledge import arrays_of
+from plume.kb.knowledge import open_knowledge
+from plume.kb.link import Linker
+from plume.kb.store import KnowledgeBase
 from plume.model.checkpoint import load_model, save_model
 from plume.model.networks.model import Model
 from plume.model.recipe import Recipe
+from plume.model.resources import exchange
 from plume.model.use.abilities import Abilities, Said
+from plume.model.use.entities import Mention, find_entities
 from plume.model.use.filling import Blank, fill
+from plume.model.use.looking_up import FoundBlock, consult, looked_up
 from plume.model.use.rows import Ids
 from plume.model.use.runtimes import runtime as make_runtime
 from plume.model.use.sampling import Sampling
@@ -52,6 +59,8 @@ class LanguageModel:
         self.model, self.tokenizer, self.sentence = model.eval(), tokenizer, sentence
         self.runtime = make_runtime(runtime, model, tokenizer)
         self.device = next(model.parameters()).device
+        self.linker: Linker | None = None
+        self.asking: LanguageModel | None = None  # what reads questions, where that is another network
 
     def __repr__(self) -> str:
         return f"LanguageModel({self.recipe.name}/{self.recipe.size}, {sum(one.numel() for one in self.model.parameters()):,} parameters)"
@@ -60,17 +69,25 @@ class LanguageModel:
     def load(cls, folder: str | Path, *, device: str = "cpu", runtime: str = "torch") -> LanguageModel:
         """From a model directory. `runtime` is what embeds with it: torch, onnx, onnx-int8."""
         model, tokenizer = load_model(Path(folder))
-        return cls(model.to(device), tokenizer, SentenceVectors.read(Path(folder)), runtime=runtime)
+        sentence = SentenceVectors.read(Path(folder))
+        made = cls(model.to(device), tokenizer, sentence, runtime=runtime)
+        if sentence is not None and sentence.questions:
+            made.asking = cls.load(Path(folder) / sentence.questions, device=device, runtime=runtime)
+        return made
 
     def using(self, runtime: str) -> LanguageModel:
         """The same model, embedding by another runtime: torch, onnx, onnx-int8."""
-        return LanguageModel(self.model, self.tokenizer, self.sentence, runtime=runtime)
+        made = LanguageModel(self.model, self.tokenizer, self.sentence, runtime=runtime)
+        made.asking = None if self.asking is None else self.asking.using(runtime)
+        return made
 
     def save(self, folder: str | Path) -> None:
         """As a model directory."""
         save_model(Path(folder), self.model, self.tokenizer)
         if self.sentence is not None:
             self.sentence.save(Path(folder))
+            if self.asking is not None:
+                self.asking.save(Path(folder) / self.sentence.questions)
 
     @property
     def recipe(self) -> Recipe:
@@ -114,6 +131,10 @@ class LanguageModel:
         """
         raw = pooling is not None or layer is not None
         return self.embed_read(self.read(_texts(texts), raw=raw, language=language), pooling=pooling, layer=layer, batch=batch)
+
+    def embed_questions(self, texts: str | Sequence[str], *, language: Said | Sequence[Said] = None) -> NDArray[np.float32]:
+        """The same of texts that are asked for others: by the encoder that was trained for them, where there is one (`--task retrieval`)."""
+        return (self.asking or self).embed(texts, language=language)
 
     def read(self, texts: Sequence[str | Ids], *, raw: bool = False, language: Said | Sequence[Said] = None) -> TextBatches:
         """Texts, or their token ids, cut and framed as `embed` reads them; `raw`: without the prompt and the limit of sentence.json."""
@@ -186,6 +207,37 @@ class LanguageModel:
         A model that writes spans (T5, BART, GLM …) fills a blank with as many tokens as it likes.
         """
         return fill(self.abilities, text, top=top, language=language)
+
+    def know(self, kb: str | Path) -> LanguageModel:
+        """Let it use the knowledge base as it is now: its facts, where the model asks facts, and its names, by which texts are linked. This
+        changes the model."""
+        exchange(self.model, open_knowledge(Path(kb), arrays_of(self.recipe)))
+        self.linker = Linker(KnowledgeBase.open(kb))
+        return self
+
+    @torch.inference_mode()
+    def entities(self, text: str, *, top: int = 5) -> list[Mention]:
+        """What the text mentions, and what belongs in its blanks (___), of a model with a memory of entities (EaE, FaE).
+
+        Where `know` named a knowledge base, mentions are what its names find, otherwise what the model itself takes for one.
+        """
+        return find_entities(self.abilities, text, top=top, linker=self.linker)
+
+    def consult(self, documents: str | Path | Sequence[str | Path]) -> None:
+        """Hand a model that looks things up (REALM) the documents to do so in: JSONL with title and text, or plain text. They may be other ones
+        than it was trained with, and take the place of those it had."""
+        consult(self.abilities, [documents] if isinstance(documents, str | Path) else documents)
+
+    def looked_up(self, text: str) -> list[FoundBlock]:
+        """Which blocks of those documents it reads to fill the blanks of a text, the most relevant first."""
+        return looked_up(self.abilities, text)
+
+    def entity_vectors(self) -> tuple[tuple[str, ...], NDArray[np.float32]]:
+        """Names and vectors of the entities of its memory, by number."""
+        table = self.model.entity_table()
+        if table is None or self.model.knowledge is None:
+            raise PlumeError(f"{self.recipe.name} has no vectors of entities: use eae or fae.")
+        return self.model.knowledge.entities, table.weight.detach().float().cpu().numpy()
 
     def generate(
         self,

@@ -35,6 +35,11 @@ class Distances:
     def _diagonal(self, product: Tensor) -> Tensor:
         """[H, B, T, L] to [B, H, T, Tk]: each row begins one column before the row above (arXiv:1901.02860, appendix B). A view."""
         heads, rows, time, columns = product.shape
+        if torch.jit.is_tracing():  # type: ignore[attr-defined,no-untyped-call]  # a graph has no views, and takes strides for constant
+            place = torch.arange(time, device=product.device)
+            column = torch.arange(self.keys, device=product.device) + (time - 1 - place)[:, None]
+            seen = column.clamp(max=columns - 1)  # what lies further ahead is never seen
+            return product.transpose(0, 1).gather(3, seen.expand(rows, heads, -1, -1))
         strides = (time * columns, rows * time * columns, columns - 1, 1)
         return product.as_strided((rows, heads, time, self.keys), strides, product.storage_offset() + time - 1)
 

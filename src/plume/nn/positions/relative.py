@@ -7,6 +7,7 @@ The score of query i and key j is ((q + u)·k + (q + v)·R(i - j)) / sqrt(W), R 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,6 +16,7 @@ from torch import Tensor, nn
 
 from plume.core.errors import PlumeError
 from plume.nn.dropout import Dropout
+from plume.nn.fewer import columns_of, keep_outputs
 from plume.nn.positions.distances import Distances, columns, distances
 from plume.nn.positions.scheme import PositionModule, PositionScheme
 
@@ -27,9 +29,18 @@ class RelativeBlock(nn.Module):
 
     def __init__(self, *, width: int, heads: int, head_width: int, segments: bool) -> None:
         super().__init__()
+        self.heads, self.head_width = heads, head_width
         self.project = nn.Linear(width, heads * head_width, bias=False)
         self.segment_bias = nn.Parameter(torch.empty(heads, head_width)) if segments else None  # s
         self.segment = nn.Parameter(torch.empty(2, heads, head_width)) if segments else None  # e: the same, different
+
+    def keep(self, heads: Sequence[int]) -> None:
+        """Only these."""
+        keep_outputs(self.project, columns_of(heads, self.head_width))
+        if self.segment_bias is not None and self.segment is not None:
+            self.segment_bias = nn.Parameter(self.segment_bias[heads])
+            self.segment = nn.Parameter(self.segment[:, heads])
+        self.heads = len(heads)
 
 
 class RelativePositions(PositionModule):
@@ -40,6 +51,7 @@ class RelativePositions(PositionModule):
         self.causal, self.clamp, self.width = causal, part.clamp, width
         self.heads, self.head_width = heads, head_width
         self.scale = 1.0 / math.sqrt(head_width)
+        self.kept: dict[int, list[int]] = {}  # by block, where heads were taken out and u and v are all blocks'
         biases = depth if part.untied else 1
         self.content_bias = nn.ParameterList([nn.Parameter(torch.empty(heads, head_width)) for _ in range(biases)])  # u
         self.position_bias = nn.ParameterList([nn.Parameter(torch.empty(heads, head_width)) for _ in range(biases)])  # v
@@ -67,15 +79,15 @@ class RelativePositions(PositionModule):
             sight.shared["differs"] = differs[:, None].to(weight.dtype)  # [B, 1, Tq, Tk]
 
     def at_query_key(self, query: Tensor, key: Tensor, *, sight: Sight, layer: int) -> tuple[Tensor, Tensor]:
-        return query + self.content_bias[layer % len(self.content_bias)][:, None], key
+        return query + self._bias(self.content_bias, layer), key
 
     def at_scores(self, query: Tensor, *, sight: Sight, layer: int) -> Tensor:
         if "distances" not in sight.shared:
             self.prepare(sight)
         found: Distances = sight.shared["distances"]
         block = self._block(layer)
-        table = block.project(sight.shared["sinusoid"]).view(-1, self.heads, self.head_width).permute(1, 2, 0)  # [H, W, L]
-        bias = self.position_bias[layer % len(self.position_bias)][:, None]
+        table = block.project(sight.shared["sinusoid"]).view(-1, block.heads, self.head_width).permute(1, 2, 0)  # [H, W, L]
+        bias = self._bias(self.position_bias, layer)
         scores = found.scores(torch.add(bias * self.scale, query, alpha=self.scale), table)
         differs = sight.shared.get("differs")
         if differs is None or block.segment is None or block.segment_bias is None:
@@ -84,6 +96,23 @@ class RelativePositions(PositionModule):
         step = (block.segment[1] - block.segment[0])[:, None] * self.scale
         asked = ((query + block.segment_bias[:, None]) * step).sum(-1, keepdim=True)
         return torch.addcmul(scores, asked, differs)
+
+    def _bias(self, biases: nn.ParameterList, layer: int) -> Tensor:
+        """u or v of a block, [H, 1, W]."""
+        found: Tensor = biases[layer % len(biases)]
+        return (found[self.kept[layer]] if layer in self.kept else found)[:, None]
+
+    @torch.no_grad()
+    def prune(self, layer: int, heads: Sequence[int]) -> None:
+        block = self._block(layer)
+        kept = [head for head in range(block.heads) if head not in set(heads)]
+        block.keep(kept)
+        if len(self.content_bias) > 1:
+            for biases in (self.content_bias, self.position_bias):
+                biases[layer] = nn.Parameter(biases[layer][kept])
+        else:
+            before = self.kept.get(layer, range(self.heads))
+            self.kept[layer] = [before[head] for head in kept]
 
     def flops(self, *, rows: int, queries: int, keys: int, before: int = 0) -> int:
         count = columns(keys=keys, before=before, causal=self.causal)

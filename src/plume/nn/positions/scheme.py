@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -41,6 +41,9 @@ class PositionModule(nn.Module):
         """[B, H, Tq, D/H] to add to the mixed values; `probability` is [B, H, Tq, Tk]."""
         return None
 
+    def prune(self, layer: int, heads: Sequence[int]) -> None:
+        """These heads of a block are taken out for good; a scheme that has something for each head forgets theirs."""
+
     def flops(self, *, rows: int, queries: int, keys: int, before: int = 0) -> int:
         """Of this scheme's own matrix products in one block's forward pass; `before` keys stand before all queries."""
         return 0
@@ -57,16 +60,15 @@ class PositionModule(nn.Module):
 class PositionScheme(Part):
     """Declares a scheme; `longest` is the longest input it can place (None: any)."""
 
-    per_head: ClassVar[bool] = False  # it has something for each head, so heads can neither be pruned nor differ between networks
+    per_head: ClassVar[bool] = False  # it has something for each head, so that networks which share it have as many
     mirrors: ClassVar[bool] = False  # places may run down as well as up: rows may be read backwards
     longest: int | None = 512
 
     def problems(self, recipe: Any, name: str) -> Iterator[str]:
         if self.longest is not None and recipe.training.length > self.longest:
             yield f"rows of {recipe.training.length} tokens, but positions only up to {self.longest}."
-        if self.per_head and (recipe.assembly.generates or any(getattr(recipe.network, "pruned", ()))):
-            what = "a generator with other heads" if recipe.assembly.generates else "pruned heads"
-            yield f"{type(self).__name__} positions belong to heads, and do not fit {what}."
+        if self.per_head and recipe.assembly.generates:
+            yield f"{type(self).__name__} positions belong to heads, and do not fit a generator with other heads."
 
     def build(self, *, width: int, heads: int, head_width: int, depth: int, causal: bool = False) -> PositionModule:
         """`width` is the embedding's; `causal` says that no query of this stack looks ahead (T5 then buckets one side only)."""

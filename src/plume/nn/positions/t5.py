@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -38,6 +39,7 @@ class BucketPositions(PositionModule):
     def __init__(self, *, buckets: int, reach: int, heads: int, causal: bool) -> None:
         super().__init__()
         self.reach = reach
+        self.kept: dict[int, list[int]] = {}  # by block, where heads were taken out; the table is all blocks', and stays whole
         self.table = nn.Embedding(buckets, heads)
         # Beyond the reach nothing changes, so a lookup holds every distance there is. Not a buffer: it follows from the declaration.
         self.lookup = bucket_of(torch.arange(-reach, reach + 1), buckets=buckets, reach=reach, causal=causal)
@@ -51,7 +53,13 @@ class BucketPositions(PositionModule):
         if "bias" not in sight.shared:
             self.prepare(sight)
         bias: Tensor = sight.shared["bias"]
+        if layer in self.kept:
+            bias = bias[:, self.kept[layer]]
         return bias.to(query.dtype)
+
+    def prune(self, layer: int, heads: Sequence[int]) -> None:
+        before = self.kept.get(layer, range(self.table.embedding_dim))
+        self.kept[layer] = [head for place, head in enumerate(before) if place not in set(heads)]
 
 
 @dataclass(frozen=True, kw_only=True)

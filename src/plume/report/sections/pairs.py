@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from plume.comparing.results import Comparison, TaskRecord, Verdict
+from plume.comparing.results import Comparison, ModelGroup, TaskRecord, Verdict
 from plume.report.formats import points, probability, signed
 from plume.report.lookup import StudyLookup
 from plume.report.tables import Table, TableCell, TableColumn, rows_of
@@ -54,7 +54,7 @@ def task_sentences(study: StudyLookup, task: TaskRecord) -> list[str]:
     said += _what_would_tell(study, task, [pairs[best, name] for name in alike if (best, name) in pairs])
     if rest and (best, rest[0]) in pairs:
         said.append(sentence(study, task, pairs[best, rest[0]]))
-    controls = [summary.model for summary in board if study.models[summary.model].control]
+    controls = [summary.model for summary in board if study.models[summary.model].group is ModelGroup.CONTROL]
     return said + [text for control in controls if (text := _against(study, task, control, pairs))]
 
 

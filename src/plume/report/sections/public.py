@@ -1,4 +1,4 @@
-"""What the corpus added to public checkpoints, what they added to the corpus, and what each costs to run: a sentence or two."""
+"""What the corpus, public checkpoints, making small and teachers changed, and what each costs to run: a sentence or two each."""
 
 from __future__ import annotations
 
@@ -7,7 +7,12 @@ from plume.report.blocks import Bullets
 from plume.report.formats import rate, signed, size
 from plume.report.lookup import StudyLookup
 
-_KEYS = {GainOf.CORPUS: ("gain_corpus", "gain_corpus_some"), GainOf.CHECKPOINT: ("gain_checkpoint", "gain_checkpoint_some")}
+_KEYS = {
+    GainOf.CORPUS: ("gain_corpus", "gain_corpus_some"),
+    GainOf.CHECKPOINT: ("gain_checkpoint", "gain_checkpoint_some"),
+    GainOf.SMALL: ("gain_small", "gain_small_some"),
+    GainOf.TEACHER: ("gain_teacher", "gain_teacher_some"),
+}
 
 
 def gains(study: StudyLookup) -> list[Bullets]:
@@ -17,8 +22,22 @@ def gains(study: StudyLookup) -> list[Bullets]:
 
 
 def gain_sentences(study: StudyLookup) -> list[str]:
-    """One for each model that went on, one for what a checkpoint brought."""
-    return [study.words.sentences(_difference(study, one), _cost(study, one)) for one in study.results.gains]
+    """One for each model that went on or was made small, one for each student that had a teacher, one for what a checkpoint brought."""
+    return [
+        study.words.sentences(_difference(study, one), _beaten(study, one) if one.of is GainOf.TEACHER else _cost(study, one))
+        for one in study.results.gains
+    ]
+
+
+def _beaten(study: StudyLookup, gain: Gain) -> str:
+    """Where distilling is no better than the same student without a teacher, that is said; both cost the same to run."""
+    words = study.words
+    by_verdict = {verdict: [one.task for one in gain.tasks if one.verdict is verdict] for verdict in Verdict}
+    better, worse = by_verdict[Verdict.FIRST], by_verdict[Verdict.SECOND]
+    if not better:
+        return words("teacher_worse", tasks=words.list(worse)) if worse else words("teacher_no")
+    others = [one.task for one in gain.tasks if one.task not in better]
+    return words("teacher_some", tasks=words.list(better), others=words.list(others)) if others else ""
 
 
 def _difference(study: StudyLookup, gain: Gain) -> str:

@@ -183,7 +183,7 @@ def _gaps(study: StudyLookup) -> list[str]:
 
 def _made_by(record: ModelRecord) -> str:
     """What the time to make a model is made of: one that was there already was only fine-tuned."""
-    return "tuning_only" if _was_there(record) else "pretraining_and_tuning"
+    return "tuning_only" if _was_there(record) else "with_its_parent" if record.made_from else "pretraining_and_tuning"
 
 
 def _was_there(record: ModelRecord) -> bool:

@@ -179,7 +179,7 @@ class PostgreSQLStore(PostgreSQLConnection):
                     place = self._execute("INSERT INTO columns(name, type) VALUES (%s, %s) RETURNING place", [name, kind.value]).fetchone()[
                         0
                     ]
-                    self._execute(f"ALTER TABLE passages ADD COLUMN m{place:d} {_TYPES[kind]}")
+                    self._execute_apart(f"ALTER TABLE passages ADD COLUMN m{place:d} {_TYPES[kind]}")
                 else:
                     self._execute("UPDATE columns SET type = %s WHERE name = %s", [kind.value, name])
                     self._execute(f"ALTER TABLE passages ALTER COLUMN {known[name]} TYPE {_TYPES[kind]}")
@@ -215,8 +215,7 @@ class PostgreSQLStore(PostgreSQLConnection):
             with self._change():
                 said = nearest.build(self._connection, self.name, self.settings, self.count()[1])
             self.commit()
-        with self._guard, self._clear_errors():
-            self._execute("ANALYZE passages")
+        self._clean_up("ANALYZE passages")
         return said
 
     def compact(self) -> None:
@@ -233,8 +232,7 @@ class PostgreSQLStore(PostgreSQLConnection):
                 "UPDATE state SET rows = (SELECT count(*) FROM passages), words = (SELECT coalesce(sum(length), 0) FROM passages)"
             )
         self.commit()
-        with self._guard, self._clear_errors():
-            self._execute("VACUUM (ANALYZE) passages")
+        self._clean_up("VACUUM (ANALYZE) passages")
 
 
 def _stored(value: Any) -> Any:

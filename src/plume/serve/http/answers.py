@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from plume.core.errors import PlumeError
-from plume.serve.errors import BadRequest, ServeError, Unreadable
+from plume.serve.errors import BadRequest, MissingField, ServeError, Unreadable
 
 _JSON = "application/json"
 
@@ -67,7 +67,8 @@ def unreadable(problems: Sequence[Mapping[str, Any]]) -> Unreadable:
     same = [one for one in problems if [str(part) for part in one.get("loc", ()) if part not in ("body", "query", "path")][:1] == place[:1]]
     field = ".".join(place[:1] if len(same) > 1 else place) or None
     whys = dict.fromkeys(str(one.get("msg", "")) for one in same)
-    return Unreadable(f"{field or 'The body'}: {'; or '.join(whys)}.", param=field)
+    kind = MissingField if all(one.get("type") == "missing" for one in same) else Unreadable
+    return kind(f"{field or 'The body'}: {'; or '.join(whys)}.", param=field)
 
 
 def described(asked: type[BaseModel]) -> dict[str, Any]:

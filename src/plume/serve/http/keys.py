@@ -11,7 +11,7 @@ from pathlib import Path
 from starlette.types import Scope
 
 from plume.core.errors import PlumeError
-from plume.serve.errors import Overloaded, Unauthorized
+from plume.serve.errors import RateExceeded, Unauthorized
 from plume.serve.page import FILES
 
 # Without a key: what a machine that watches asks for, the page that says how to ask, and the workbench, which asks for the key.
@@ -83,7 +83,7 @@ class Keys:
         if found is None:
             raise Unauthorized("Incorrect API key." if said else "Give an API key, as in 'Authorization: Bearer KEY'.")
         if found.bucket is not None and (wait := found.bucket.take(time.monotonic())):
-            raise Overloaded(f"More requests than the rate of key '{found.name}' allows.", retry_after=wait)
+            raise RateExceeded(f"More requests than the rate of key '{found.name}' allows.", retry_after=wait)
         return found.name
 
 

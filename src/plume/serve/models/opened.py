@@ -6,8 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
+from plume.core.embedder import Embedder
 from plume.core.errors import PlumeError
 from plume.model.use.language_model import LanguageModel
+from plume.model.use.runtimes._preferred import preferred_runtime
 from plume.search.index import Index
 from plume.serve.errors import BadRequest
 from plume.serve.models.runtimes import with_runtime
@@ -28,6 +30,7 @@ class Opened:
     content: Content
     bytes: int  # in memory, about
     runtime: str = "torch"  # what embeds
+    shares: Opened | None = None  # an index: the model that embeds its queries, if that is served too
 
     @property
     def name(self) -> str:
@@ -93,16 +96,24 @@ class Opened:
         return BadRequest(f"'{self.name}' ({self.served.kind.value}) {what}.", param="model")
 
 
-def open_served(served: Served, settings: ServeSettings) -> Opened:
-    """Load it; takes seconds."""
+def open_served(served: Served, settings: ServeSettings, maker: Opened | None = None) -> Opened:
+    """Load it; takes seconds. An index asks its maker, if that is loaded already, and needs no copy of its own."""
     if served.kind is ServedKind.INDEX:
-        return Opened(served=served, content=Index.open(served.folder), bytes=0)
-    content = load(served.folder, device=settings.device)
+        index = Index.open(served.folder, model=None if maker is None else _faithful(maker))
+        return Opened(served=served, content=index, bytes=served.bytes if maker is None else 0, shares=maker)
+    content = load(served.folder, device=settings.device, runtime="torch")
     if isinstance(content, WordModel):
         return Opened(served=served, content=content, bytes=served.bytes, runtime="table")
-    content, runtime = with_runtime(content, settings.runtime)
-    copies = {"torch": 1.0, "onnx": 2.0, "onnx-int8": 1.25}[runtime]  # torch's weights stay, for all but embedding
+    content, runtime = with_runtime(content, settings.runtime or preferred_runtime(served.folder))
+    copies = {"torch": 1.0, "onnx": 2.0, "onnx-int8": 1.25, "torch-int8": 1.25}[runtime]  # torch's weights stay, for all but embedding
     return Opened(served=served, content=content, bytes=int(served.bytes * copies), runtime=runtime)
+
+
+def _faithful(maker: Opened) -> Embedder:
+    """With the same weights, and vectors like those in the index: int8's are somewhat off."""
+    content = maker.content
+    assert not isinstance(content, Index), "indexes make no vectors"
+    return content.using("torch") if maker.runtime == "onnx-int8" and not isinstance(content, WordModel) else content
 
 
 def checked_verb(opened: Opened, verb: str) -> None:

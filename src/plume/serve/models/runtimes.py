@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import logging
 import time
 from typing import TypeVar
@@ -11,6 +10,7 @@ import numpy as np
 
 from plume.core.embedder import Embedder
 from plume.core.errors import PlumeError
+from plume.model.use.runtimes._preferred import missing_library
 
 Network = TypeVar("Network", bound=Embedder)
 LOG = logging.getLogger("plume.serve")
@@ -24,9 +24,9 @@ _ROUNDS = 7
 
 def with_runtime(model: Network, name: str) -> tuple[Network, str]:
     """The model with that runtime, and the name of it; "auto" measures them. Where ONNX Runtime cannot run a model, torch does."""
-    if name == "torch" or (name == "auto" and _missing()):
+    if name == "torch" or (name == "auto" and missing_library()):
         return model, "torch"
-    if name != "auto" and (missing := _missing()):
+    if name.startswith("onnx") and (missing := missing_library()):
         raise PlumeError(f"{missing} is not installed: pip install 'plume-lm[onnx]', or use --runtime torch.")
     if name == "auto":
         return fastest(model)
@@ -53,10 +53,6 @@ def fastest(model: Network) -> tuple[Network, str]:
         if _agreement(ours, theirs) >= AGREES and (taken := _seconds(made)) < seconds:
             best, seconds, name = made, taken, other
     return best, name
-
-
-def _missing() -> str | None:
-    return next((name for name in ("onnxruntime", "onnx", "onnxscript") if importlib.util.find_spec(name) is None), None)
 
 
 def _made(model: Network, name: str) -> Network:

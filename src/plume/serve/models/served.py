@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from plume.core.errors import PlumeError
+from plume.search.fingerprint import folder_fingerprint, same_model
 from plume.search.settings import FILE as INDEX
+from plume.search.settings import IndexSettings
 from plume.serve.models.importing import as_model_directory
 from plume.static.model import RECIPE, is_word_model
 from plume.tuning.declared import is_tuned
@@ -33,11 +35,13 @@ class Served:
     name: str
     folder: Path
     kind: ServedKind
+    made_by: Path | None = None  # an index: the model directory whose vectors it holds
 
     @property
     def bytes(self) -> int:
-        """Of its files of numbers: what it takes in memory, known before it is loaded."""
-        return sum(path.stat().st_size for path in self.folder.glob("*.safetensors"))
+        """Of its files of numbers, and those of the model that an index asks: what it takes in memory, known before it is loaded."""
+        folders = [self.folder] if self.made_by is None else [self.folder, self.made_by]
+        return sum(path.stat().st_size for folder in folders for path in folder.glob("*.safetensors"))
 
     @property
     def created(self) -> int:
@@ -72,7 +76,21 @@ def _served(given: str) -> Served:
         raise PlumeError(f"'{name}' cannot be a name here: letters, digits, . _ and - can. Give it one: name={path}.")
     if not _is_ours(folder) and any((folder / file).exists() for file in ("config.json", "modules.json")):
         folder = as_model_directory(folder)
-    return Served(name=name, folder=folder, kind=_kind(folder))
+    kind = _kind(folder)
+    known = IndexSettings.load(folder).model if kind is ServedKind.INDEX else None
+    maker = (known or {}).get("path")
+    return Served(name=name, folder=folder, kind=kind, made_by=None if maker is None else Path(maker).resolve())
+
+
+def maker_of(index: Served, served: Iterable[Served]) -> Served | None:
+    """Which of those that are served made the vectors of an index: the directory that it names, or, where that is gone, one that is equal."""
+    if index.made_by is None:
+        return None
+    models = [one for one in served if one.kind is not ServedKind.INDEX]
+    if index.made_by.is_dir():
+        return next((one for one in models if one.folder == index.made_by), None)
+    known = IndexSettings.load(index.folder).model or {}
+    return next((one for one in models if same_model(known, folder_fingerprint(one.folder))), None)
 
 
 def _is_ours(folder: Path) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from plume.core.errors import PlumeError, suggest
 from plume.serve.errors import UnknownModel
 from plume.serve.models.opened import Opened, open_served
-from plume.serve.models.served import Served
+from plume.serve.models.served import Served, maker_of
 from plume.serve.settings import MEGABYTE, ServeSettings
 
 
@@ -45,6 +45,8 @@ class Shelf:
         """If it is loaded."""
         found = self._loaded.get(name)
         if found is not None:
+            if found.shares is not None:  # that is used as well
+                self._loaded.move_to_end(found.shares.name)
             self._loaded.move_to_end(name)
         return found
 
@@ -54,16 +56,22 @@ class Shelf:
         if (found := self.at_once(name)) is not None:
             return found
         async with self._loading:
-            if (found := self.at_once(name)) is not None:
-                return found
-            await self._make_room(served)
-            opened = await asyncio.shield(asyncio.get_running_loop().run_in_executor(None, self._load, served))
-            self._loaded[name] = opened
-            self.loads += 1
-            return opened
+            return await self._open(served)
 
-    def _load(self, served: Served) -> Opened:
-        opened = open_served(served, self.settings)
+    async def _open(self, served: Served) -> Opened:
+        if (found := self.at_once(served.name)) is not None:
+            return found
+        own = maker_of(served, self.served.values())
+        maker = None if own is None else await self._open(own)
+        if maker is None:
+            await self._make_room(served)
+        opened = await asyncio.shield(asyncio.get_running_loop().run_in_executor(None, self._load, served, maker))
+        self._loaded[served.name] = opened
+        self.loads += 1
+        return opened
+
+    def _load(self, served: Served, maker: Opened | None) -> Opened:
+        opened = open_served(served, self.settings, maker)
         self.before_use(opened)
         return opened
 
@@ -76,13 +84,17 @@ class Shelf:
                 f"'{served.name}' takes {served.bytes / MEGABYTE:,.0f} MB, and --memory allows {limit / MEGABYTE:,.0f} MB: raise it."
             )
         while self._loaded and sum(one.bytes for one in self._loaded.values()) + served.bytes > limit:
-            _, oldest = self._loaded.popitem(last=False)
-            await self.before_unloading(oldest)
-            oldest.close()
+            await self._unload(next((name for name, one in self._loaded.items() if one.bytes), next(iter(self._loaded))))
+
+    async def _unload(self, name: str) -> None:
+        """After the indexes that ask it."""
+        for other in [one.name for one in self._loaded.values() if one.shares is not None and one.shares.name == name]:
+            await self._unload(other)
+        opened = self._loaded.pop(name)
+        await self.before_unloading(opened)
+        opened.close()
 
     async def close(self) -> None:
         """Unload all."""
         while self._loaded:
-            _, opened = self._loaded.popitem()
-            await self.before_unloading(opened)
-            opened.close()
+            await self._unload(next(reversed(self._loaded)))

@@ -40,6 +40,10 @@ class BertService:
             raise BadRequest("None of the models that are served has vectors.", param="model")
         return found
 
+    async def check(self) -> None:
+        """Can the model answer what the options ask for? If not, that is said before anybody asks."""
+        OPERATION.check(await self.engine.shelf.open(self.model), self.settings)
+
     async def encode(
         self, texts: Sequence[Given], *, identity: str, wanted: Callable[[], bool] = lambda: True, patient: bool = False
     ) -> EncodedTexts:

@@ -35,10 +35,8 @@ class OldWire:
 
     @classmethod
     async def open(cls, service: BertService) -> OldWire:
-        """When the models are ready. The options are tried on a text first: what cannot work is said now."""
-        await service.encode(["plume"], identity="plume")
-        service.statistics.asked.clear()
-        service.statistics.data = service.statistics.texts = 0
+        """When the models are ready. What cannot work with these options is said now."""
+        await service.check()
         return cls(service)
 
     async def close(self) -> None:

@@ -28,7 +28,7 @@ def read_given(model: LanguageModel, given: Sequence[Given], *, longest: int | N
     """Framed as the family does, cut to `longest` tokens with the special ones."""
     if model.model.spells:  # reads words by their characters, whoever cut them
         given = [as_text(one) for one in given]
-    pairs = {place: pair for place, one in enumerate(given) if (pair := _pair(one)) is not None}
+    pairs = {place: pair for place, one in enumerate(given) if (pair := pair_of(one)) is not None}
     single = [place for place in range(len(given)) if place not in pairs]
     texts = [one if isinstance(one, str) else _ids(model.tokenizer, one) for one in (given[place] for place in single)]
     read = TextBatches(model.abilities, texts, [None] * len(texts), longest=longest)
@@ -45,7 +45,8 @@ def as_text(one: Given) -> str:
     return one if isinstance(one, str) else " ".join(one)
 
 
-def _pair(one: Given) -> tuple[Given, Given] | None:
+def pair_of(one: Given) -> tuple[Given, Given] | None:
+    """Its two texts, if it is a pair."""
     if isinstance(one, str):
         found = _PAIR.fullmatch(one)
         return None if found is None else (found[1], found[2])

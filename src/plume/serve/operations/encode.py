@@ -14,9 +14,11 @@ from plume.nn.pooling import FIRST, LAST, MAX, MEAN, Pooling
 from plume.serve.bert_settings import BertServiceSettings, BertStrategy
 from plume.serve.errors import BadRequest, TooLarge
 from plume.serve.models.opened import Opened
+from plume.serve.operations._bert_heads import FIRST_OF_LAST, answered, asked_of, pooled_first, pooler_of, task_of
 from plume.serve.operations._bert_rows import Given, as_text, read_given
 from plume.serve.operations._operation import Operation, Prepared, parted
 from plume.serve.operations._states import token_states, word_states
+from plume.serve.operations.predict import PredictReady
 from plume.static.model import WordModel
 
 Floats = NDArray[np.float32]
@@ -42,6 +44,7 @@ class EncodeReady(Prepared):
     read: TextBatches | list[str]
     how: BertServiceSettings
     count: int  # of texts
+    asked: PredictReady | None = None  # what a tuned model's task is asked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,16 +67,31 @@ class Encode(Operation[EncodeAsked, EncodeReady, EncodedTexts]):
     def characters(self, asked: EncodeAsked) -> int:
         return sum(len(one) if isinstance(one, str) else sum(map(len, one)) for one in asked.texts)
 
+    def check(self, opened: Opened, how: BertServiceSettings) -> None:
+        """Refuse what this model cannot answer, whatever the texts are."""
+        match how.pooling_strategy:
+            case BertStrategy.CLS_POOLED:
+                pooler_of(opened)
+            case BertStrategy.CLASSIFICATION | BertStrategy.REGRESSION:
+                task_of(opened, how.pooling_strategy)
+            case _ if not isinstance(opened.content, WordModel):
+                chosen_layers(opened.language_model, how.pooling_layer)
+
     def prepare(self, opened: Opened, asked: EncodeAsked) -> EncodeReady:
         how, count = asked.how, len(asked.texts)
+        self.check(opened, how)
         if isinstance(opened.content, WordModel):
             texts = [as_text(one) for one in asked.texts]
             return EncodeReady(cost=sum(map(len, texts)) // 4 + 1, group=how, read=texts, how=how, count=count)
         model = opened.language_model
-        chosen = chosen_layers(model, how.pooling_layer)
+        if how.pooling_strategy in (BertStrategy.CLASSIFICATION, BertStrategy.REGRESSION):
+            read = read_given(model, asked.texts, longest=opened.tuned.declared.length)
+            questions = asked_of(opened, how.pooling_strategy, asked.texts)
+            return EncodeReady(cost=read.tokens, group=how, read=read, how=how, count=count, asked=questions)
         read = read_given(model, asked.texts, longest=how.max_seq_len)
         if how.pooling_strategy is BertStrategy.NONE:
-            size = count * _length(model, how, max((len(one.tokens) for one in read.framed), default=0)) * model.model.width * len(chosen)
+            longest = max((len(one.tokens) for one in read.framed), default=0)
+            size = count * _length(model, how, longest) * model.model.width * len(how.pooling_layer)
             if size > _MOST:
                 raise TooLarge(f"{size:,} numbers would be answered; {_MOST:,} are the limit: send fewer texts at once.", param="texts")
         return EncodeReady(cost=read.tokens, group=how, read=read, how=how, count=count)
@@ -82,22 +100,27 @@ class Encode(Operation[EncodeAsked, EncodeReady, EncodedTexts]):
         how = prepared[0].how
         if isinstance(opened.content, WordModel):
             return [self._words(opened.content, one) for one in prepared]
-        model = opened.language_model
         reads = [one.read for one in prepared if isinstance(one.read, TextBatches)]
         joined = reads[0] if len(reads) == 1 else TextBatches.joined(reads)
-        layers = chosen_layers(model, how.pooling_layer)
-        if how.pooling_strategy is not BertStrategy.NONE and not how.mask_cls_sep:
-            pooling = Pooling(tokens=_POOLED[how.pooling_strategy], layers=layers, joined=True)
-            vectors: Sequence[Floats] = list(model.embed_read(joined, pooling=pooling))
-        else:
-            states = [np.concatenate(own, axis=1) for own in token_states(model, joined, layers)]
-            vectors = [_pooled(one, _inside(model, row.tokens, how), how) for one, row in zip(states, joined.framed, strict=True)]
+        questions = [one.asked for one in prepared if one.asked is not None]
+        vectors = answered(opened, questions) if questions else self._vectors(opened, joined, how)
         sizes = [one.count for one in prepared]
         shown = [[joined.spelled(number) for number in row.tokens] if how.show_tokens_to_client else [] for row in joined.framed]
         return [
-            EncodedTexts(vectors=_stacked(own, how, model), tokens=tokens if how.show_tokens_to_client else [])
+            EncodedTexts(vectors=_stacked(own, how, opened.language_model), tokens=tokens if how.show_tokens_to_client else [])
             for own, tokens in zip(parted(vectors, sizes), parted(shown, sizes), strict=True)
         ]
+
+    def _vectors(self, opened: Opened, read: TextBatches, how: BertServiceSettings) -> Sequence[Floats]:
+        """Of each text: [D], or, without pooling, [T, D]."""
+        model = opened.language_model
+        if how.pooling_strategy is BertStrategy.CLS_POOLED:
+            return list(pooled_first(pooler_of(opened), model.embed_read(read, pooling=FIRST_OF_LAST)))
+        layers = chosen_layers(model, how.pooling_layer)
+        if how.pooling_strategy is not BertStrategy.NONE and not how.mask_cls_sep:
+            return list(model.embed_read(read, pooling=Pooling(tokens=_POOLED[how.pooling_strategy], layers=layers, joined=True)))
+        states = [np.concatenate(own, axis=1) for own in token_states(model, read, layers)]
+        return [_pooled(one, _inside(model, row.tokens, how), how) for one, row in zip(states, read.framed, strict=True)]
 
     def _words(self, model: WordModel, one: EncodeReady) -> EncodedTexts:
         assert isinstance(one.read, list), "word vectors read no batches"

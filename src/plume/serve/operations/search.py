@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from plume.core.errors import PlumeError
 from plume.search.adding import checked
 from plume.search.hits import Hit
 from plume.search.index import By, Index
 from plume.search.ranking import make_hits
-from plume.serve.errors import BadRequest
+from plume.serve.errors import BadRequest, EmptyText
 from plume.serve.models.opened import Opened
 from plume.serve.operations._operation import Operation, Prepared, about_tokens
 
@@ -46,10 +47,14 @@ class SearchIndex(Operation[SearchAsked, SearchReady, list[Hit]]):
         index = opened.index
         if isinstance(asked.query, str):
             if not asked.query.strip():
-                raise BadRequest("The query is empty.", param="query")
+                raise EmptyText("The query is empty.", param="query")
         elif index.settings.dimension != len(asked.query):
             has = "has no vectors" if index.settings.dimension is None else f"has vectors of {index.settings.dimension} numbers"
             raise BadRequest(f"'{opened.name}' {has}, not of {len(asked.query)}.", param="vector")
+        try:
+            index.condition(asked.where)
+        except PlumeError as error:
+            raise BadRequest(str(error), param="where") from None
         kind = type(asked.query)
         cost = about_tokens(asked.query) if isinstance(asked.query, str) else 1
         return SearchReady(cost=cost, group=(kind, asked.top, asked.where, asked.by, asked.exact), asked=asked)

@@ -6,16 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from plume.core.errors import PlumeError
+from plume.model.gating import gated_places, heads_of
 from plume.model.use.language_model import LanguageModel
-from plume.serve.errors import BadRequest, TooLarge
+from plume.serve.errors import BadRequest, EmptyText, TooLarge
 from plume.serve.models.about import about
 from plume.serve.models.apart import apart
 from plume.serve.models.opened import Opened
 from plume.serve.operations._operation import Operation, Prepared, about_tokens
 from plume.tuning.tuned import TunedModel
-from plume.view.attending import attention_page
+from plume.view.attending import VIEWS, attention_page
 from plume.view.inside import gradients_page, predictions_page
-from plume.view.recording.gating import gated_places, heads_of
+from plume.view.page import Page
 from plume.view.recording.subject import subject_of
 from plume.view.recording.switching import MOST as SWITCHED
 
@@ -34,6 +35,7 @@ class ViewAsked:
     task: str | None = None
     language: str | None = None
     page: str = "en"
+    beside: int = 0  # other models on the same page, which share its limit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,8 +45,8 @@ class ViewReady(Prepared):
     asked: ViewAsked
 
 
-class ViewPages(Operation[ViewAsked, ViewReady, str]):
-    """One page each, as HTML. It is computed on a model that shares its weights with the one served, and nothing else."""
+class ViewPages(Operation[ViewAsked, ViewReady, Page]):
+    """One page each. It is computed on a model that shares its weights with the one served, and nothing else."""
 
     name = "view"
 
@@ -59,36 +61,38 @@ class ViewPages(Operation[ViewAsked, ViewReady, str]):
         if asked.view not in known:
             has = f"there are {', '.join(known)}" if known else "there is nothing to look at"
             raise BadRequest(f"'{opened.name}' has no view '{asked.view[:60]}': {has}.", param="view")
+        if asked.beside and asked.view not in VIEWS:
+            raise BadRequest(
+                f"The view '{asked.view}' shows one model: leave out against. Two can be seen in {', '.join(VIEWS)}.", param="against"
+            )
         texts = [one for one in (asked.text, asked.pair, asked.target) if one]
         if not asked.text.strip():
-            raise BadRequest("The text is empty.", param="text")
+            raise EmptyText("The text is empty.", param="text")
         tokens = sum(map(about_tokens, texts))
         if tokens < 8192:  # more are too many by any measure: nothing is spent on them
             tokens = _tokens(opened, texts)
-        most = _most(opened, asked.view)
+        most = _most(opened, asked)
         if tokens > most:
             raise TooLarge(f"{tokens:,} tokens; this view takes up to {most:,} of '{opened.name}': give a shorter text.", param="text")
         return ViewReady(cost=tokens, group=object(), asked=asked)
 
-    def run(self, opened: Opened, prepared: Sequence[ViewReady]) -> list[str]:
+    def run(self, opened: Opened, prepared: Sequence[ViewReady]) -> list[Page]:
         content = opened.content
         assert isinstance(content, LanguageModel | TunedModel), "refused before"
         return [_page(apart(content), opened.name, one.asked) for one in prepared]
 
 
-def _page(model: LanguageModel | TunedModel, name: str, asked: ViewAsked) -> str:
+def _page(model: LanguageModel | TunedModel, name: str, asked: ViewAsked) -> Page:
     if asked.view == "predictions":
-        page = predictions_page(model, asked.text, written=asked.target, said=asked.language, name=name, language=asked.page)
-    elif asked.view == "gradients":
+        return predictions_page(model, asked.text, written=asked.target, said=asked.language, name=name, language=asked.page)
+    if asked.view == "gradients":
         assert isinstance(model, TunedModel), "refused before"
         item = asked.text if asked.pair is None else (asked.text, asked.pair)
-        page = gradients_page(model, item, task=asked.task, name=name, language=asked.page)
-    else:
-        page = attention_page(
-            [subject_of(model, name)], asked.text, pair=asked.pair, target=asked.target, view=asked.view, task=asked.task,
-            said=asked.language, language=asked.page,
-        )  # fmt: skip
-    return page.html()
+        return gradients_page(model, item, task=asked.task, name=name, language=asked.page)
+    return attention_page(
+        [subject_of(model, name)], asked.text, pair=asked.pair, target=asked.target, view=asked.view, task=asked.task,
+        said=asked.language, language=asked.page,
+    )  # fmt: skip
 
 
 def _tokens(opened: Opened, texts: list[str]) -> int:
@@ -99,12 +103,14 @@ def _tokens(opened: Opened, texts: list[str]) -> int:
         return sum(map(about_tokens, texts))
 
 
-def _most(opened: Opened, view: str) -> int:
-    if view in _TOKENS:
-        return _TOKENS[view]
+def _most(opened: Opened, asked: ViewAsked) -> int:
+    if asked.view in _TOKENS:
+        return _TOKENS[asked.view]
     subject = subject_of(opened.content, opened.name)
-    heads = sum(sum(heads_of(stack, place)) for place, stack in gated_places(subject).items())
-    return SWITCHED // heads if view == "switch" else int((_ATTENTION / heads) ** 0.5)
+    heads = sum(sum(heads_of(stack, place)) for place, stack in gated_places(subject.network).items())
+    if asked.view == "switch":
+        return SWITCHED // heads
+    return int((_ATTENTION / heads / (1 + asked.beside)) ** 0.5)
 
 
 OPERATION = ViewPages()

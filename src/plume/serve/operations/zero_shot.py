@@ -11,7 +11,8 @@ from plume.serve.errors import BadRequest
 from plume.serve.models.opened import Opened
 from plume.serve.operations._operation import Operation, Prepared, about_tokens, parted
 from plume.static.model import WordModel
-from plume.tasks.zero_shot import TASK, wordings
+from plume.tasks.zero_shot import TASK
+from plume.tuning.prompts.label_words import read_words
 from plume.tuning.task import Prediction
 from plume.tuning.tuned import TunedModel
 from plume.tuning.zero_shot.entailment import find_entailment
@@ -56,7 +57,7 @@ class ZeroShotLabels(Operation[ZeroShotAsked, ZeroShotReady, list[Prediction]]):
                 f"'{opened.name}' gives no labels without training: it neither judges entailment nor fills blanks.", param="labels"
             )
         try:
-            wordings(dict(asked.labels))
+            read_words(dict(asked.labels))
         except PlumeError as error:
             raise BadRequest(str(error), param="labels") from None
         cost = sum(map(about_tokens, asked.texts)) * len(asked.labels)

@@ -10,12 +10,11 @@ export function setKey(value) {
 
 /** An answer that is none, as the page says it. */
 export class Refused extends Error {
-  constructor(status, message, param) {
+  constructor(status, { message, code, param }) {
     super(message);
-    this.status = status;
-    this.param = param;
+    Object.assign(this, { status, code, param });
   }
-  get title() { return t(`error_${this.status}`, null) ?? t("error"); }
+  get title() { return t(`error_${this.code}`, null) ?? t(`error_${this.status}`, null) ?? t("error"); }
 }
 
 async function sent(path, body, signal) {
@@ -26,12 +25,12 @@ async function sent(path, body, signal) {
     answer = await fetch(path, { method: body === undefined ? "GET" : "POST", headers, signal, body: body === undefined ? undefined : JSON.stringify(body) });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Refused(0, t("unreachable"));
+    throw new Refused(0, { message: t("unreachable") });
   }
   if (answer.ok) return answer;
   let said = {};
   try { said = (await answer.json()).error ?? {}; } catch { /* not ours: a proxy's page */ }
-  throw new Refused(answer.status, said.message ?? answer.statusText, said.param);
+  throw new Refused(answer.status, { message: answer.statusText, ...said });
 }
 
 /** JSON for JSON; without a body it is a GET. */
@@ -52,7 +51,7 @@ export async function* events(path, body, signal) {
       if (data === "[DONE]") return;
       if (!data) continue;
       const event = JSON.parse(data);
-      if (event.error) throw new Refused(event.error.status ?? 500, event.error.message, event.error.param);
+      if (event.error) throw new Refused(event.error.status ?? 500, event.error);
       yield event;
     }
     if (done) return;

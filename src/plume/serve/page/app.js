@@ -1,6 +1,7 @@
 // The page: its panels, its switches, and what all of them know.
 import { ask, key, Refused, setKey } from "./api.js";
 import { field, input, make, roving, select } from "./dom.js";
+import { told } from "./panel.js";
 import * as state from "./state.js";
 import { LANGUAGES, language, setLanguage, t } from "./words.js";
 import * as compare from "./compare.js";
@@ -114,7 +115,7 @@ async function begin() {
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
     if (error.status === 401) return askKey(key() ? t("key_wrong") : t("key_wanted"));
-    return main.replaceChildren(make("div", { class: "card" }, make("p", { class: "error", role: "alert" }, `${error.title}: ${error.message}`),
+    return main.replaceChildren(make("div", { class: "card" }, make("p", { class: "error", role: "alert" }, told(error)),
       make("button", { class: "go", onclick: begin }, t("again"))));
   }
   document.getElementById("served").textContent = t("served", { count: app.models.length });

@@ -1,7 +1,7 @@
 // What panels share: which model, the button that runs, what is said while and after.
 import { Refused } from "./api.js";
 import { make, select } from "./dom.js";
-import { t } from "./words.js";
+import { refusal, t } from "./words.js";
 
 /** A model is chosen; below its name what it is. */
 export function chooser(label, models, chosen, onchange) {
@@ -23,6 +23,12 @@ export function facts(model) {
 export const find = (models, id) => models.find(model => model.id === id) ?? models[0];
 export const nothing = text => make("div", { class: "card empty" }, make("p", {}, text));
 
+/** Why it was refused, in the page's language; the server's own sentence, which knows more, stands behind it. */
+export function told(error) {
+  const own = refusal(error.code, error.param);
+  return own === null ? [`${error.title}: ${error.message}`] : [`${error.title}：${own} `, make("span", { class: "behind", lang: "en" }, error.message)];
+}
+
 /** Runs what is given, one at a time: a later run ends the one before. Time and errors are said in the line. */
 export function runner(label, work) {
   const status = make("p", { class: "status", role: "status", "aria-live": "polite" });
@@ -42,7 +48,7 @@ export function runner(label, work) {
     } catch (error) {
       if (error.name === "AbortError" || running !== own) return;
       status.className = "status error";
-      status.textContent = error instanceof Refused ? `${error.title}: ${error.message}` : String(error);
+      status.replaceChildren(...error instanceof Refused ? told(error) : [String(error)]);
     } finally {
       if (running === own) running = null;
     }

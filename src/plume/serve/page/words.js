@@ -27,9 +27,11 @@ const WORDS = {
   key_wanted: ["This server asks for an API key.", "此服务器需要 API 密钥。"],
   key_wrong: ["The server does not know this key.", "服务器不认识这个密钥。"],
 
+  request: ["request", "请求"],
   error: ["The server refused", "服务器拒绝了请求"],
   error_0: ["No answer", "没有应答"],
   error_400: ["This model cannot do that", "此模型做不到"],
+  error_empty: ["Nothing to read", "没有内容"],
   error_401: ["No valid API key", "API 密钥无效"],
   error_404: ["Not here", "不存在"],
   error_413: ["Too much at once", "内容过长"],
@@ -68,11 +70,15 @@ const WORDS = {
   "kind_similarity": ["Similarity", "相似度"],
   "kind_regression": ["Regression", "回归"],
   "kind_qa": ["Question answering", "阅读理解"],
+  "kind_kbqa": ["Questions to a knowledge base", "知识库问答"],
   "kind_multiple-choice": ["Multiple choice", "选择题"],
   "kind_summarisation": ["Summarisation", "摘要"],
   "kind_translation": ["Translation", "翻译"],
   "kind_text-to-text": ["Text to text", "文本到文本"],
   "kind_dialogue": ["Chat", "对话"],
+  "kind_retrieval": ["Passages that answer", "段落检索"],
+  "kind_multihop": ["Questions over several pages", "多跳问答"],
+  "kind_rag": ["Answers from passages", "检索增强生成"],
 
   field_text: ["Text", "文本"],
   field_second: ["Second text", "第二段文本"],
@@ -166,6 +172,8 @@ const WORDS = {
   cosines: ["Cosines", "余弦相似度"],
 
   view: ["View", "视图"],
+  beside: ["Beside it", "并排对比"],
+  beside_none: ["no other model", "不对比"],
   look: ["Show", "查看"],
   in_a_tab: ["Open in a tab", "在新标签页打开"],
   save: ["Save the page", "保存页面"],
@@ -189,6 +197,34 @@ const WORDS = {
   none_views: ["No model that is served here can be looked into.", "此处没有可查看内部的模型。"],
 };
 
+// The server says in English why it refused. Other languages say it by the code of the error (serve/errors.py), and by the field that is to blame.
+const REFUSALS = {
+  zh: {
+    invalid_value: "此模型不能这样处理“{field}”。",
+    "invalid_value.model": "这个模型做不到。",
+    "invalid_value.where": "筛选条件不可用，请检查字段与写法。",
+    empty: "“{field}”是空的，请先填写。",
+    invalid_api_key: "API 密钥缺失或不正确。",
+    model_not_found: "服务器上没有这个模型。",
+    not_found: "服务器没有这个接口。",
+    method_not_allowed: "这个接口不接受这种请求。",
+    too_large: "“{field}”超过了服务器的上限，请缩短，或分几次提交。",
+    invalid_field: "“{field}”无法读取，请检查内容。",
+    missing_field: "缺少“{field}”。",
+    overloaded: "排队的请求太多，请稍后再试。",
+    rate_limit_exceeded: "这个密钥的请求过于频繁，请稍后再试。",
+    loading: "模型正在加载，请稍后再试。",
+    timeout: "没能在规定时间内算完，请缩短文本，或稍后再试。",
+    internal_error: "服务器内部出错，原因见服务器日志。",
+  },
+};
+const REFUSED_FIELDS = {
+  zh: {
+    text: "文本", texts: "文本", input: "文本", inputs: "文本", prompt: "文本", paraphrase: "文本", pair: "第二段文本", target: "目标文本", messages: "对话", query: "查询",
+    where: "筛选条件", top: "条数", labels: "标签", language: "语言", model: "模型", against: "对比的模型", task: "任务", view: "视图", rerank: "重排模型",
+  },
+};
+
 const ORDER = Object.keys(LANGUAGES);
 let chosen = "en";
 
@@ -206,4 +242,10 @@ export function t(name, values) {
     throw new Error(`no word '${name}'`);
   }
   return values ? found.replace(/\{(\w+)\}/g, (_, key) => values[key]) : found;
+}
+
+/** Why the server refused, by code and field; null where its own sentence is in the page's language, or the code is not known. */
+export function refusal(code, param) {
+  const known = REFUSALS[chosen] ?? {}, field = param?.split(".")[0], said = known[`${code}.${field}`] ?? known[code];
+  return said?.replace("{field}", REFUSED_FIELDS[chosen][field] ?? param ?? t("request")) ?? null;
 }

@@ -13,6 +13,7 @@ from plume.core.batch import Batch, Encoded
 from plume.core.errors import PlumeError
 from plume.core.part import Part
 from plume.nn.pooling import Pooling
+from plume.text.tokenizer import Tokenizer
 from plume.tuning.adapting.body import Body, layer_widths
 
 WAYS = "tuning.adapting.ways"  # the folder: a file each, called as the mode is
@@ -25,6 +26,8 @@ class OnTop:
 
     modules: Mapping[str, nn.Module] = {}  # that learn; saved under these names
     needs_layers = False  # does it read more than the last layer?
+    some_unused = False  # are there modules that a task may not read through?
+    paces: Mapping[str, float] = {}  # of modules that learn at another rate than the body: so many times its own
 
     def __init__(self, width: int) -> None:
         self.width = width  # of what a head reads of a token
@@ -33,6 +36,10 @@ class OnTop:
         """Of the layers that pooling chooses from."""
         return layer_widths(body)
 
+    def told(self, batch: Batch) -> Batch:
+        """What the body reads, also where it answers in words of its own."""
+        return batch
+
     def encode(self, body: Body, batch: Batch, *, keep_layers: bool = False, head_mask: Tensor | None = None) -> Encoded:
         """Run the body, with whatever the way adds to what it reads."""
         return body.encode(batch, keep_layers=keep_layers, head_mask=head_mask)
@@ -40,6 +47,10 @@ class OnTop:
     def layers(self, encoded: Encoded, length: Tensor | None) -> Sequence[Tensor]:
         """[B, T, D] each: what pooling chooses from; heads that read tokens read the last."""
         return (*encoded.layers[:-1], encoded.last)
+
+    def exported(self, body: Body, tokenizer: Tokenizer) -> tuple[Body, Tokenizer]:
+        """The body, and what cuts its texts, as transformers can have them."""
+        return body, tokenizer
 
     def penalty(self) -> Tensor | None:
         """To be added to the loss of each prediction."""
@@ -70,6 +81,11 @@ class Adaptation(Part):
     def mode(self) -> str:
         """What users call it: its file's name."""
         return type(self).__module__.rpartition(".")[2].replace("_", "-")
+
+    @property
+    def own_rate(self) -> float | None:
+        """A learning rate that is safe whatever the body is; None: it depends on the body."""
+        return None
 
     @property
     def from_scratch(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 
@@ -26,7 +26,7 @@ class TaskModel(Trainable):
     """`body` is the model as it was trained, its own heads included; `top` is what the way to adapt it puts on it; a head for each task.
 
     A head that reads one state of a text gets that of one token where the family has one for it, else a pooled one. A task that is answered
-    in words has none: `writing` says which of the body's own objectives answers it.
+    in words has none: `writing` says which of the body's own objectives answers it, `over` what reads the answer off that one's head.
     """
 
     def __init__(
@@ -35,12 +35,14 @@ class TaskModel(Trainable):
         heads: Mapping[str, Head],
         adaptation: Adaptation,
         writing: Mapping[str, str] | None = None,
+        over: Mapping[str, Callable[[HeadModule], HeadModule]] | None = None,
         *,
         from_scratch: bool = False,
     ) -> None:
         super().__init__()
         self.memories = {}
         self.body, self.adaptation, self.writing = body, adaptation, dict(writing or {})
+        self._over = {name: (over or {}).get(name, _itself) for name in self.writing}
         if self.writing and adaptation.frozen:
             raise PlumeError(
                 f"{', '.join(self.writing)}: a model that writes learns by its own weights, and --mode {adaptation.mode} freezes them; "
@@ -105,9 +107,15 @@ class TaskModel(Trainable):
             self.body.eval()
         return self
 
+    def pace(self, name: str) -> float:
+        """As the way to adapt has it."""
+        return self.top.paces.get(name.partition(".")[0], 1.0)
+
     def head(self, name: str) -> HeadModule:
         """The one that answers this task: its own, or one of the body's that writes."""
-        head = self.body.head(self.writing[name]) if name in self.writing else self.heads[name]
+        if name in self.writing:
+            return self._over[name](self.body.head(self.writing[name]))
+        head = self.heads[name]
         assert isinstance(head, HeadModule)
         return head
 
@@ -117,6 +125,7 @@ class TaskModel(Trainable):
 
     def states(self, batch: Batch, *, head_mask: Tensor | None = None) -> Encoded:
         """What the heads read: [B, M, D] at the positions that the batch names, or pooled [B, 1, D]. `head_mask` is the body's."""
+        batch = self.top.told(batch)
         own = self._own(batch)
         if own.labels:
             return self._token_states(own, head_mask)
@@ -175,7 +184,10 @@ class TaskModel(Trainable):
         return (body // 3 if self.frozen else body) + 3 * (heads + self.top.flops(rows=rows, time=time))
 
     def losses(self, batch: Batch, *, head_mask: Tensor | None = None) -> dict[str, Loss]:
-        encoded = self.states(batch, head_mask=head_mask)
+        return self.losses_of(self.states(batch, head_mask=head_mask), batch)
+
+    def losses_of(self, encoded: Encoded, batch: Batch) -> dict[str, Loss]:
+        """The same, of states that were computed already."""
         found = {name: self.head(name).loss(encoded, target) for name, target in batch.labels.items()}
         penalty = self.top.penalty() if torch.is_grad_enabled() else None
         if penalty is None:
@@ -186,3 +198,7 @@ class TaskModel(Trainable):
         """What the head says of the one task that the batch asks about."""
         ((name, target),) = batch.labels.items()
         return self.head(name).scores(self.states(batch, head_mask=head_mask), target)
+
+
+def _itself(head: HeadModule) -> HeadModule:
+    return head

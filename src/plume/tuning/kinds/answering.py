@@ -125,6 +125,14 @@ class QuestionAnswering(Task):
 
         return AnswerByText.of(self)
 
+    def for_long_texts(self, way: str) -> QuestionAnswering:
+        """Windows are what it does by itself."""
+        if way == "recall":
+            from plume.tuning.long_texts.answering import RecalledAnswering  # which is a task of this kind
+
+            return RecalledAnswering.of(self)
+        return self
+
     def head(self, classifier: SentenceClassification, *, dropout: float) -> Head:
         return AnswerSpan(dropout=dropout)
 
@@ -146,7 +154,7 @@ class QuestionAnswering(Task):
             longest=self.longest_answer,
             threshold=self.threshold if self.unanswerable else np.inf,
         )
-        return [_stated(example.texts[1], one) for example, one in zip(examples, found, strict=True)]
+        return [stated(example.texts[1], one) for example, one in zip(examples, found, strict=True)]
 
     def measure(self, examples: Sequence[Example], predictions: Sequence[Prediction]) -> dict[str, float]:
         return answer_scores(_gold(examples), [one["answer"] for one in predictions])
@@ -163,8 +171,8 @@ def _gold(examples: Sequence[Example]) -> list[list[str]]:
     return [[answer.text for answer in example.answer] for example in examples]
 
 
-def _stated(context: str, found: Answered) -> Prediction:
-    """White space at the edges, which some tokenizers keep with a word (U+3000), is no part of the answer."""
+def stated(context: str, found: Answered) -> Prediction:
+    """As a prediction. White space at the edges, which some tokenizers keep with a word (U+3000), is no part of the answer."""
     text = context[found.start : found.end]
     start, answer = found.start + len(text) - len(text.lstrip()), text.strip()
     return {"answer": answer, "start": start, "end": start + len(answer), "score": round(found.score, 6)}

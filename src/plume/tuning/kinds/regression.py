@@ -56,17 +56,18 @@ class Regression(TextTask):
                 head.output.bias.fill_(self.mean)
 
     @property
-    def _zero(self) -> float:
+    def origin(self) -> float:
+        """What the head's 0 stands for."""
         return self.mean if self.centred else 0.0
 
     def values(self, examples: Sequence[Example]) -> NDArray:
-        return np.array([example.answer - self._zero for example in examples], np.float32)
+        return np.array([example.answer - self.origin for example in examples], np.float32)
 
     def head(self, classifier: SentenceClassification, *, dropout: float) -> Head:
         return SentenceRegression(dropout=dropout, hidden=classifier.hidden, bias=classifier.bias)
 
     def answers(self, table: Floats, questions: Questions, examples: Sequence[Example]) -> list[Prediction]:
-        return [{"score": round(value + self._zero, 6)} for value in table[:, 0].astype(float).tolist()]
+        return [{"score": round(value + self.origin, 6)} for value in table[:, 0].astype(float).tolist()]
 
     def measure(self, examples: Sequence[Example], predictions: Sequence[Prediction]) -> dict[str, float]:
         return number_scores([example.answer for example in examples], [one["score"] for one in predictions])

@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plume.core.batch import Batch, Order, Target
-from plume.core.batching import by_length
+from plume.core.batching import TOKENS, by_length
+from plume.data.layouts.carried import NONE
 from plume.data.loader import Cursor, length_batches
 from plume.tuning.rows.rows import Array, TextRows, runs
 
 Floats = NDArray[np.float32]
+_NEVER = -1e4  # score of a place where no answer can be, as the head has it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,8 +50,14 @@ class Questions:
             tokens=tokens,
             length=length if (length < tokens.shape[1]).any() else None,
             segment=None if rows.segment is None else rows.padded(rows.segment, picked, 0),
+            named={} if rows.named is None else {rows.named_as: rows.padded(rows.named, picked, NONE)},
         )
         return self._asked(batch, index, picked)
+
+    @property
+    def beside(self) -> Array:
+        """Tokens that answers are made of, or that a decoder writes, outside the rows."""
+        return np.empty(0, np.int64)
 
     def _asked(self, batch: Batch, index: Array, picked: Array) -> Batch:
         """With what is read and what is asked."""
@@ -62,6 +70,10 @@ class Questions:
 
     def keep(self, table: Floats, scores: Floats, index: Array) -> None:
         """Put what the head said of these groups into the table."""
+        raise NotImplementedError
+
+    def said(self, table: Floats, index: Array) -> Floats:
+        """What was kept of these groups, as the head said it."""
         raise NotImplementedError
 
 
@@ -95,8 +107,14 @@ class TokenQuestions(Questions):
         return len(self.column)
 
     def keep(self, table: Floats, scores: Floats, index: Array) -> None:
+        table[self._lines(index)] = scores
+
+    def said(self, table: Floats, index: Array) -> Floats:
+        return table[self._lines(index)]
+
+    def _lines(self, index: Array) -> Array:
         picked = self.rows_of(index)
-        table[runs(self.asked[picked], np.diff(self.asked)[picked])] = scores
+        return runs(self.asked[picked], np.diff(self.asked)[picked])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,6 +143,13 @@ class ChoiceQuestions(Questions):
     def keep(self, table: Floats, scores: Floats, index: Array) -> None:
         table[self.rows_of(index), 0] = scores[scores > -np.inf]
 
+    def said(self, table: Floats, index: Array) -> Floats:
+        sizes = np.diff(self.groups)[index]
+        there = np.arange(int(sizes.max())) < sizes[:, None]
+        found = np.full(there.shape, -np.inf, table.dtype)
+        found[there] = table[self.rows_of(index), 0]
+        return found
+
 
 @dataclass(frozen=True, kw_only=True)
 class SpanQuestions(Questions):
@@ -149,6 +174,14 @@ class SpanQuestions(Questions):
         picked = self.rows_of(index)
         length = self.rows.length[picked]
         table[runs(self.rows.bounds[picked], length)] = scores[np.arange(scores.shape[1]) < length[:, None]]
+
+    def said(self, table: Floats, index: Array) -> Floats:
+        picked = self.rows_of(index)
+        length = self.rows.length[picked]
+        inside = np.arange(int(length.max())) < length[:, None]
+        found = np.full((*inside.shape, table.shape[1]), _NEVER, table.dtype)
+        found[inside] = table[runs(self.rows.bounds[picked], length)]
+        return found
 
 
 def one_each(rows: int) -> Array:
@@ -189,9 +222,9 @@ class QuestionReader:
         return tuple(self.finish(asked.batch(index[share]), asked) for share in shares)
 
 
-def inference_batches(questions: Questions) -> Iterator[Array]:
+def inference_batches(questions: Questions, *, tokens: int = TOKENS) -> Iterator[Array]:
     """Groups of like length together, as many as fit a number of tokens: hardly any padding is computed."""
-    return by_length(questions.length, sizes=np.diff(questions.groups))
+    return by_length(questions.length, tokens=tokens, sizes=np.diff(questions.groups))
 
 
 def in_reading_order(batch: Batch, order: Order) -> Batch:

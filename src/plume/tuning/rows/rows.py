@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plume.core.errors import PlumeError
+from plume.data.layouts.carried import MENTIONS, NONE, token_values
+from plume.kb.link import Linker
 from plume.readers.example import Example
 from plume.text.format import Format
 from plume.text.known_languages import Languages
@@ -51,6 +53,8 @@ class TextRows:
     bounds: Array  # [R + 1]
     pad: int = 0
     unseen: tuple[str, ...] = ()  # words whose ids stand behind the vocabulary
+    named: Array | None = None  # [total] the entity that each token is part of a mention of, -1: none; None: texts are not linked
+    named_as: str = MENTIONS.name  # what the network knows that by
     cut: NDArray[np.bool_] | None = None  # [R] rows that do not hold all of their text; None: every row does
 
     def __len__(self) -> int:
@@ -72,7 +76,8 @@ class TextRows:
 class Coder:
     """Cuts texts for one model and lays them out in rows of at most `length` tokens. `spells_from`: the first id of words that it spells.
 
-    `languages` are those that the model has a vector for, and `usual` the one of texts that say too little by themselves.
+    `languages` are those that the model has a vector for, and `usual` the one of texts that say too little by themselves. `linker` finds what a
+    text mentions, for models that read that.
     """
 
     def __init__(
@@ -86,6 +91,8 @@ class Coder:
         usual: str | None = None,
     ) -> None:
         self.tokenizer, self.length = tokenizer, length
+        self.linker: Linker | None = None
+        self.linked_as = MENTIONS.name
         self.languages, self.usual = languages, usual
         form = tokenizer.format
         self.single, self.pair, self.segments = _frames(form)
@@ -101,9 +108,24 @@ class Coder:
         return made
 
     def cut(self, texts: Sequence[str]) -> Joined:
-        """Texts as tokens, with their offsets; words without an id of their own are kept by their spelling."""
+        """Texts as tokens, with their offsets and links; words without an id of their own are kept by their spelling."""
+        return self.linked(self.tokens(texts), texts)
+
+    def tokens(self, texts: Sequence[str]) -> Joined:
+        """The same without links."""
         cut = self.tokenizer.encode_joined(texts, words=Words.SPACES)
         return cut if self._spells_from is None else replace(cut, ids=self._spelled(cut, "".join(texts), self._spells_from))
+
+    def linked(self, cut: Joined, texts: Sequence[str]) -> Joined:
+        """With what these texts mention, where the model reads that."""
+        if self.linker is None:
+            return cut
+        found = [
+            (base + one.start, base + one.end, one.entity)
+            for text, base in zip(texts, cut.character_bounds.tolist(), strict=False)
+            for one in self.linker.mentions(text)
+        ]
+        return replace(cut, named=token_values(np.array(found, np.int64).reshape(-1, 3), cut.start, cut.end))
 
     def texts(self, examples: Sequence[Example]) -> list[Stretch]:
         """The examples' first texts, their second ones …, each from its first token to its last."""
@@ -148,6 +170,7 @@ class Coder:
         flat_begin = (np.cumsum(size) - size.ravel()).reshape(size.shape)
         total = int(size.sum())
         tokens, text, place = np.empty(total, np.int64), np.full(total, -1), np.full(total, -1)
+        named = None if self.linker is None else np.full(total, NONE)
         segments = self.segments if len(stretches) == 2 else self.tokenizer.format.single_segments
         language = stretches[
             0
@@ -162,6 +185,8 @@ class Coder:
                 source = runs(stretch.begin, size[:, column])
                 tokens[there], text[there], place[there] = stretch.cut.ids[source], number, source
                 language = stretch.language
+                if named is not None and stretch.cut.named is not None:
+                    named[there] = stretch.cut.named[source]
             if language is not None and segment is not None:
                 segment[there] = np.repeat(language, size[:, column])
             elif segment is not None:
@@ -174,6 +199,8 @@ class Coder:
             bounds=bounds(size.sum(1)),
             pad=self.tokenizer.pad,
             unseen=tuple(self.unseen),
+            named=named,
+            named_as=self.linked_as,
         )
 
     def summary(self, rows: TextRows) -> Array:

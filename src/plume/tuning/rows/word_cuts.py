@@ -51,7 +51,7 @@ def find_words(examples: Sequence[Example], coder: Coder, *, characters: bool = 
     edge[:-1] &= joined
     edge[1:] &= joined
     edge[size] = False
-    cut = _cut_at(np.flatnonzero(edge), text, size, coder) if edge.any() else coder.cut(texts)
+    cut = coder.linked(_cut_at(np.flatnonzero(edge), text, size, coder), texts) if edge.any() else coder.cut(texts)
     if not own:
         sizes, start, end = _own_words(cut, np.flatnonzero(inked))
     told = coder.languages_of(examples, [cut])
@@ -79,7 +79,7 @@ def _cut_at(edges: Array, text: str, size: Array, coder: Coder) -> Joined:
     places = np.union1d(edges, size)
     pieces = [text[begin:end] for begin, end in pairwise(places.tolist())]
     number = {piece: place for place, piece in enumerate(dict.fromkeys(pieces))}
-    once = coder.cut(list(number))
+    once = coder.tokens(list(number))
     piece = np.fromiter(map(number.__getitem__, pieces), np.int64, len(pieces))
     begin, count = once.token_bounds[:-1][piece], np.diff(once.token_bounds)[piece]
     # The text goes on before these pieces, so that no mark of a beginning belongs there.

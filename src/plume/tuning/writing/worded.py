@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plume.core.part import replace
-from plume.metrics.resampled.measures import Measures
 from plume.model.networks.model import Model
-from plume.readers.example import Example, Reading
+from plume.readers.example import Example
 from plume.text.tokenizer import Tokenizer
 from plume.tuning.kinds.regression import Regression
 from plume.tuning.rows.rows import Array, Coder, Stretch, shortened_pair, whole
-from plume.tuning.task import Columns, Prediction, Readable, Responses, Task
+from plume.tuning.task import Responses
+from plume.tuning.wrapped import WrappedTask
 from plume.tuning.writing.label_scores import label_table
 from plume.tuning.writing.written import TextQuestions, WrittenTask
 
@@ -27,52 +25,8 @@ _STEPS = 25  # between the smallest and the largest number: of STS-B's 0 to 5, T
 
 
 @dataclass(frozen=True, kw_only=True)
-class ByText(WrittenTask):
+class ByText(WrappedTask, WrittenTask):
     """`task` reads, checks and measures; its answers are written."""
-
-    task: Task
-
-    @classmethod
-    def of(cls, task: Task, **own: Any) -> Self:
-        """That task, answered in words; `own` is what this way of answering has beside."""
-        return cls(task=task, kind=task.kind, title=task.title, metric=task.metric, name=task.name, labels=task.labels, **own)
-
-    def _with(self, task: Task) -> Self:
-        return replace(self, task=task, labels=task.labels)
-
-    def fitted(self, paths: Sequence[Path], columns: Columns) -> Self:
-        return self._with(self.task.fitted(paths, columns))
-
-    def read(self, paths: Sequence[Path], reading: Reading, *, labelled: bool) -> Iterator[Example]:
-        return self.task.read(paths, reading, labelled=labelled)
-
-    def learned(self, examples: Sequence[Example]) -> Self:
-        return self._with(self.task.learned(examples))
-
-    def check(self, examples: Sequence[Example], file: Path) -> None:
-        self.task.check(examples, file)
-
-    def example(self, item: Any) -> Example:
-        return self.task.example(item)
-
-    def measure(self, examples: Sequence[Example], predictions: Sequence[Prediction]) -> dict[str, float]:
-        return self.task.measure(examples, predictions)
-
-    def balance(self, examples: Sequence[Example]) -> str | None:
-        return self.task.balance(examples)
-
-    def row_measures(self, examples: Sequence[Example], predictions: Sequence[Prediction]) -> Measures:
-        return self.task.row_measures(examples, predictions)
-
-    @property
-    def graded(self) -> bool:
-        return self.task.graded
-
-    def grades(self, examples: Sequence[Example], predictions: Sequence[Prediction]) -> NDArray[np.float64]:
-        return self.task.grades(examples, predictions)
-
-    def readable(self, example: Example, given: Mapping[str, Prediction]) -> Readable:
-        return self.task.readable(example, given)
 
     def trouble(self, examples: Sequence[Example], tokenizer: Tokenizer) -> str | None:
         """Why this tokenizer cannot write the answers."""

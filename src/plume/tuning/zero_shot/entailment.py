@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from plume.core.errors import PlumeError
 from plume.readers.example import Example
 from plume.tuning.kinds.labelling import LabelTask
+from plume.tuning.prompts.template import SLOT, TEXTS
 from plume.tuning.tuned import TunedModel
-from plume.tuning.zero_shot.cloze import SLOT, TEXT
 
 ENTAILMENT = {"entailment", "entailed", "entails", "蕴含", "蕴涵"}
 _CONTRADICTION = {"contradiction", "contradictory", "contradicts", "矛盾"}
@@ -60,6 +60,6 @@ def hypotheses(template: str, labels: Sequence[str]) -> list[str]:
     >>> hypotheses("This text is about {}.", ["sports"])
     ['This text is about sports.']
     """
-    if len(SLOT.findall(template)) != 1 or TEXT in template:
-        raise PlumeError(f"The template '{template}' needs one place for the label, {{}} or ___, and no {TEXT}: the text is the premise.")
+    if len(SLOT.findall(template)) != 1 or any(name in template for name in TEXTS):
+        raise PlumeError(f"The template '{template}' needs one place for the label, {{}} or ___, and no {{text}}: the text is the premise.")
     return [SLOT.sub(lambda _, label=label: label, template) for label in labels]  # type: ignore[misc]

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from plume.core.batch import Batch, Order
 from plume.core.errors import PlumeError
+from plume.model.gating import AttentionPlace, Gates, gated
 from plume.model.networks.encoder_decoder import EncoderDecoderModel
 from plume.model.networks.two_streams import TwoStreamModel
 from plume.nn.attention import Attended
 from plume.nn.positions.scheme import PositionModule
-from plume.view.recording.gating import AttentionPlace, Gates, gated
 from plume.view.recording.subject import Subject
 from plume.view.recording.targets import decoder_text
 from plume.view.recording.texts import SPECIAL, TextRead, read_text, row_batch
@@ -82,7 +82,7 @@ class AttentionReader:
     def _looks(self, batch: Batch, gates: Gates) -> dict[AttentionPlace, list[Attended]]:
         network, looks = self.subject.network, dict[AttentionPlace, list[Attended]]()
         looks[AttentionPlace.SELF] = []
-        with network.fresh_memory(), gated(self.subject, gates, looks):
+        with network.fresh_memory(), gated(self.subject.network, gates, looks):
             if self.before is not None:
                 network.encode(replace(row_batch(self.subject, self.before), stream=0, begins=True))
                 looks[AttentionPlace.SELF].clear()
@@ -115,7 +115,7 @@ class AttentionReader:
         looks: dict[AttentionPlace, list[Attended]] = {AttentionPlace.ENCODER: [], AttentionPlace.DECODER: [], AttentionPlace.CROSS: []}
         source = row_batch(self.subject, self.read)
         tokens = torch.tensor([target.tokens], device=source.tokens.device)
-        with gated(self.subject, gates, looks):
+        with gated(self.subject.network, gates, looks):
             network.decode(Batch(tokens=tokens, order=Order.CAUSAL, source=source), network.encode(source))
         return [
             self._map(AttentionPlace.ENCODER, looks[AttentionPlace.ENCODER], self.read),

@@ -10,20 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
-from plume.core.batch import Batch
 from plume.core.errors import PlumeError
 from plume.core.files import write_json, write_text
 from plume.metrics.scores import number_scores
+from plume.model.gating import AttentionPlace, gated_places, heads_of, without
 from plume.readers.example import Example, Reading
-from plume.train.device import to_device
-from plume.tuning.rows.questions import Questions, inference_batches
 from plume.tuning.task import Task
+from plume.tuning.task_loss import TaskLoss
 from plume.tuning.tuned import TunedModel
-from plume.view.recording.gating import AttentionPlace, Gates, gated, gated_places, heads_of, without
 from plume.view.recording.subject import Subject
 
 Floats = NDArray[np.float64]
@@ -93,9 +89,10 @@ class TaskHeads:
     """A tuned model on a labelled file."""
 
     def __init__(self, subject: Subject, file: str | Path, *, task: str | None = None, examples: int = 256) -> None:
-        self.subject, self.model, self.task = subject, *_tuned(subject, task)
+        self.subject = subject
+        model, self.task = _tuned(subject, task)
         self.examples = self._read(Path(file), examples)
-        self.questions, _ = self.task.questions(self.examples, self.model.coder())
+        self.asked = TaskLoss(model, self.task, self.examples)
 
     def _read(self, file: Path, most: int) -> list[Example]:
         reading = Reading(file=file)
@@ -109,64 +106,18 @@ class TaskHeads:
 
     def importance(self, *, without_each: bool = True) -> HeadImportance:
         """By gradients, and with `without_each` also by switching every head off."""
-        places = gated_places(self.subject)
-        sums = self._gradients()
-        count = len(self.questions)
+        network, loss = self.subject.network, self.asked.mean
+        sums = self.asked.importance()
         found = []
-        for place, stack in places.items():
-            gradient = [(one / count).double().cpu().numpy() for one in sums[place]]
+        for place, stack in gated_places(network).items():
+            gradient = [one.numpy() for one in sums[place]]
             losses: list[Floats] = []
             for layer, heads in enumerate(heads_of(stack, place) if without_each else ()):
-                losses.append(np.array([self.loss(without(self.subject, place, layer, head)) for head in range(heads)]))
+                losses.append(np.array([loss(without(network, place, layer, head)) for head in range(heads)]))
             normalised = [one / max(float(np.linalg.norm(one)), 1e-30) for one in gradient]
             found.append(PlaceImportance(place=place, gradient=gradient, normalised=normalised, without=losses))
-        return HeadImportance(model=self.subject.name, task=self.task.called, examples=count, loss=self.loss(), places=found)
-
-    @torch.inference_mode()
-    def loss(self, gates: Gates | None = None) -> float:
-        """Of an example, in the mean."""
-        with gated(self.subject, gates or {}):
-            return sum(float(self._loss(batch)) for batch, _ in self._batches()) / len(self.questions)
-
-    def _gradients(self) -> dict[AttentionPlace, list[Tensor]]:
-        """Of each head the sum of |dL(x)/dξ| over examples. A gate for each row: one backward pass gives those of all its examples."""
-        places = gated_places(self.subject)
-        sums = {place: [torch.zeros(heads) for heads in heads_of(stack, place)] for place, stack in places.items()}
-        frozen, self.model.model.frozen = self.model.model.frozen, False  # gates lie in the body, also where it did not learn
-        try:
-            for batch, sizes in self._batches():
-                rows = len(batch.tokens)
-                gates = {
-                    place: [torch.ones(rows, len(one), device=self.model.device, requires_grad=True) for one in sums[place]]
-                    for place in places
-                }
-                with torch.enable_grad(), gated(self.subject, gates):
-                    loss = self._loss(batch)
-                flat = [gate for place in places for gate in gates[place]]
-                slopes = iter(torch.autograd.grad(loss, flat, allow_unused=True))
-                for place in places:
-                    for layer, gate in enumerate(gates[place]):
-                        slope = next(slopes)
-                        grouped = torch.zeros_like(gate) if slope is None else slope
-                        parts = torch.split(grouped, sizes)
-                        sums[place][layer] += torch.stack([one.sum(0).abs() for one in parts]).sum(0).cpu()
-        finally:
-            self.model.model.frozen = frozen
-        return sums
-
-    def _batches(self) -> Iterator[tuple[Batch, list[int]]]:
-        """With how many rows each example has."""
-        for index in inference_batches(self.questions):
-            batch = to_device(self.model.finish(self.questions.batch(index), self.questions), self.model.device)
-            yield batch, _sizes(self.questions, index)
-
-    def _loss(self, batch: Batch) -> Tensor:
-        (loss,) = self.model.model.losses(batch).values()
-        return loss.total
-
-
-def _sizes(questions: Questions, index: NDArray[np.int64]) -> list[int]:
-    return [int(one) for one in np.diff(questions.groups)[index]]
+        count = len(self.asked.questions)
+        return HeadImportance(model=self.subject.name, task=self.task.called, examples=count, loss=loss(), places=found)
 
 
 def _tuned(subject: Subject, task: str | None) -> tuple[TunedModel, Task]:

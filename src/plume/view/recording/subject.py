@@ -10,7 +10,6 @@ from plume.core.errors import PlumeError
 from plume.hf.importing import read_folder
 from plume.hf.sentence_folders import transformer_folder
 from plume.model.checkpoint import RECIPE
-from plume.model.networks.encoder_decoder import EncoderDecoderModel
 from plume.model.networks.model import Model
 from plume.model.use.abilities import Abilities
 from plume.model.use.language_model import LanguageModel
@@ -53,12 +52,6 @@ class Subject:
     def order(self) -> Order:
         """In which it reads."""
         return self.model.declared.order if isinstance(self.model, TunedModel) else self.can.reading_order
-
-    @property
-    def stacks(self) -> list[Stack]:
-        """The encoder's or the only one; and a decoder's."""
-        network = self.network
-        return [network.stack, network.decoder] if isinstance(network, EncoderDecoderModel) else [network.stack]
 
     def frame(self, texts: int) -> tuple[tuple[str, ...], tuple[int, ...]]:
         """How one text or two are wrapped, and the segment of each piece; a tuned model wraps texts as its task does."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from plume.model.gating import AttentionPlace, gated, gated_places, heads_of, without
 from plume.view.recording.attention import AttentionMap, AttentionReader
-from plume.view.recording.gating import AttentionPlace, gated, gated_places, heads_of, without
 from plume.view.recording.questions import Answer, question_of
 
 MOST = 20_000  # heads times tokens, up to which this is done unasked
@@ -35,7 +35,7 @@ class Switching:
 
 def all_heads(reader: AttentionReader) -> int:
     """How many there are to switch off."""
-    return sum(sum(heads_of(stack, place)) for place, stack in gated_places(reader.subject).items())
+    return sum(sum(heads_of(stack, place)) for place, stack in gated_places(reader.subject.network).items())
 
 
 def switched_off(reader: AttentionReader, texts: Sequence[str], maps: Sequence[AttentionMap], task: str | None = None) -> Switching:
@@ -43,15 +43,15 @@ def switched_off(reader: AttentionReader, texts: Sequence[str], maps: Sequence[A
     question = question_of(reader, texts, task)
     whole = question.ask()
     places = []
-    for place, stack in gated_places(reader.subject).items():
+    for place, stack in gated_places(reader.subject.network).items():
         answers: list[list[Answer]] = []
         moved: list[list[list[list[NDArray[np.float32]]]]] = []
         for layer, heads in enumerate(heads_of(stack, place)):
             answers.append([])
             moved.append([])
             for head in range(heads):
-                gates = without(reader.subject, place, layer, head)
-                with gated(reader.subject, gates):
+                gates = without(reader.subject.network, place, layer, head)
+                with gated(reader.subject.network, gates):
                     answers[-1].append(question.ask())
                 moved[-1].append([how_far(one, other) for one, other in zip(maps, reader.maps(gates), strict=True)])
         places.append(Switched(place=place, answers=answers, moved=moved))

@@ -6,11 +6,12 @@ plume.view("head", (root, data, say) => attention.beside(root, data, (card, mode
   card.append(controls, swatches);
   const tall = attention.tall(card, paint, { tabindex: "0" });
   const map = () => model.maps[state.map], heads = () => map().layers[state.layer].length;
+  const most = () => Math.max(...map().layers.map(layer => layer.length)); // pruned layers have fewer
 
   function begin() {
     state.layer = Math.min(state.layer, map().layers.length - 1);
     state.over = state.held = null;
-    if (!state.heads.size) for (let head = 0; head < heads(); head++) state.heads.add(head);
+    if (!state.heads.size) for (let head = 0; head < most(); head++) state.heads.add(head);
     controls.replaceChildren(...[
       attention.placeChoice(model, say, value => { state.map = value; state.part = "every"; begin(); }),
       attention.layerChoice(map(), say, state.layer, value => { state.layer = value; fresh(); }),
@@ -36,7 +37,7 @@ plume.view("head", (root, data, say) => attention.beside(root, data, (card, mode
     tall.size(Math.max(rows.length, columns.length) * ROW + 2 * PAD);
   }
   function swatch() {
-    const bulk = (key, wanted) => make("button", { type: "button", onclick: () => { state.heads = new Set(wanted ? Array(heads()).keys() : []); swatch(); tall.again(); } }, say(key));
+    const bulk = (key, wanted) => make("button", { type: "button", onclick: () => { state.heads = new Set(wanted ? Array(most()).keys() : []); swatch(); tall.again(); } }, say(key));
     const squares = [...Array(heads()).keys()].map(head => {
       const square = make("button", { type: "button", class: "swatch", "aria-pressed": String(state.heads.has(head)), "aria-label": say("one_head", { layer: state.layer + 1, head: head + 1 }),
         onclick: () => { state.heads.has(head) ? state.heads.delete(head) : state.heads.add(head); swatch(); tall.again(); },

@@ -3,7 +3,7 @@ plume.view("importance", (root, data, say) => {
   const { make } = plume, found = data.importance, state = { place: 0, show: "normalised" };
   const card = make("div", { class: "card" }), controls = make("div", { class: "row" }), sides = make("div", { class: "beside" }), left = make("div", {}), right = make("div", {});
   root.append(card);
-  card.append(make("p", { class: "note" }, say("facts", { examples: found.examples, loss: headGrid.shortened(found.loss) })), controls, sides);
+  card.append(make("p", { class: "note" }, say("facts", { examples: found.examples, loss: headGrid.shortened(found.loss) })), controls, sides, make("p", { class: "note" }, say("prune", { model: found.model })));
   sides.append(left, right);
   const place = () => found.places[state.place], measured = found.places.every(one => one.without.length);
   const values = () => state.show === "without" ? place().without.map(layer => layer.map(loss => loss - found.loss)) : place()[state.show];

@@ -32,6 +32,11 @@ PANEL = ViewPanel(
             "每个点是一个头，颜色表示层。梯度只需一遍即可得到所有头的重要性；它预示关闭某个头后损失变化的幅度，而非方向。",
         ),
         "facts": ("{examples} examples, loss of an example {loss}", "{examples} 个样本，平均每个样本的损失 {loss}"),
+        "prune": (
+            "To take the lesser half out for good, and let the model learn its task again: plume compress {model} --method heads --keep 0.5 --out "
+            "DIRECTORY",
+            "要永久去掉较不重要的一半头，并让模型重新学习任务：plume compress {model} --method heads --keep 0.5 --out 目录",
+        ),
         "best": ("The ten most important heads", "最重要的十个头"),
     },
 )

@@ -15,7 +15,7 @@ _HINT = "pip install 'plume-lm[onnx]'"
 
 
 def library(name: str) -> Any:
-    """onnx, onnxscript, onnxruntime or a module of them."""
+    """onnx, onnxruntime or a module of them."""
     try:
         return importlib.import_module(name)
     except ImportError:

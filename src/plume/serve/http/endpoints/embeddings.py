@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from plume.serve.errors import Unreadable
 from plume.serve.http.answers import described
-from plume.serve.http.asked import check_texts, engine_of, note_of, read_body
+from plume.serve.http.asked import note_of, read_body, taken
 from plume.serve.operations.embed import OPERATION, EmbedAsked, Embedded
 
 ROUTER = APIRouter(tags=["embeddings"])
@@ -63,11 +63,9 @@ async def embeddings(request: Request) -> Response:
     """A vector for each text, as `plume embed` gives them."""
     asked = await read_body(request, EmbeddingsRequest)
     texts = listed(asked.input)
-    engine, note = engine_of(request), note_of(request)
-    note.model, note.texts = asked.model, texts
-    check_texts(engine.settings, texts)
+    engine = taken(request, asked.model, texts, "input")
     found = await engine.ask(OPERATION, asked.model, EmbedAsked(texts=texts, dimensions=asked.dimensions, language=asked.language))
-    note.tokens = found.tokens
+    note_of(request).tokens = found.tokens
     write = _base64 if asked.encoding_format == "base64" else _floats
     rows = write(found) if found.vectors.size < _MANY else await asyncio.to_thread(write, found)
     name, tokens = orjson.dumps(asked.model), found.tokens

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from plume.serve.http.answers import as_json, described
-from plume.serve.http.asked import check_texts, engine_of, note_of, read_body
+from plume.serve.http.asked import engine_of, read_body, taken
 from plume.serve.old_wire.messages import checked_texts
 from plume.serve.old_wire.service import BertService
 from plume.serve.old_wire.statistics import SPOKEN
@@ -40,9 +40,8 @@ class EncodeAnswer(BaseModel):
 async def encode(request: Request) -> Response:
     """Vectors of texts, pooled as --pooling-strategy and --pooling-layer say."""
     asked = await read_body(request, EncodeRequest)
-    engine, note, service = engine_of(request), note_of(request), _service(request)
-    note.model, note.texts = service.model, asked.texts
-    check_texts(engine.settings, asked.texts, "texts")
+    service = _service(request)
+    engine = taken(request, service.model, asked.texts, "texts")
     found = await service.encode(checked_texts(asked.texts, engine.settings.text_characters), identity=_WHO)
     told = {"id": asked.id, "results": found.vectors, "result": found.vectors, "status": 200}
     return as_json(told | ({"tokens": found.tokens} if found.tokens else {}))

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from plume.serve.errors import Unreadable
 from plume.serve.http.answers import as_json, described
-from plume.serve.http.asked import check_texts, engine_of, note_of, read_body
+from plume.serve.http.asked import read_body, taken
 from plume.serve.operations.predict import OPERATION, PredictAsked
 from plume.serve.operations.zero_shot import OPERATION as ZERO_SHOT
 from plume.serve.operations.zero_shot import ZeroShotAsked
@@ -44,9 +44,7 @@ class PredictAnswer(BaseModel):
 async def predict(model: str, request: Request) -> Response:
     """Whatever the model was tuned for."""
     asked = await read_body(request, PredictRequest)
-    engine, note = engine_of(request), note_of(request)
-    note.model, note.texts = model, asked.inputs
-    check_texts(engine.settings, asked.inputs, "inputs")
+    engine = taken(request, model, asked.inputs, "inputs")
     if asked.labels is not None:
         return as_json({"model": model, "predictions": await engine.ask(ZERO_SHOT, model, _zero_shot(asked))})
     found = await engine.ask(OPERATION, model, PredictAsked(items=asked.inputs, task=asked.task, language=asked.language))

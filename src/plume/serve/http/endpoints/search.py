@@ -15,7 +15,7 @@ from plume.search.ranking import CANDIDATES
 from plume.serve.engine.engine import ServingEngine
 from plume.serve.errors import Unreadable
 from plume.serve.http.answers import as_json, described
-from plume.serve.http.asked import check_texts, engine_of, note_of, read_body
+from plume.serve.http.asked import read_body, taken
 from plume.serve.operations.rerank import OPERATION as RERANK
 from plume.serve.operations.rerank import RerankAsked
 from plume.serve.operations.search import OPERATION as SEARCH
@@ -63,9 +63,7 @@ class SearchAnswer(BaseModel):
 async def search(index: str, request: Request) -> Response:
     """The passages that answer a query best, as `plume search` finds them."""
     asked = await read_body(request, SearchRequest)
-    engine, note = engine_of(request), note_of(request)
-    note.model, note.texts = index, [asked.query or ""]
-    check_texts(engine.settings, [asked.query or ""], "query")
+    engine = taken(request, index, [asked.query or ""], "query")
     query = _query(asked)
     top = max(asked.top, CANDIDATES) if asked.rerank is not None else asked.top
     found = await engine.ask(SEARCH, index, SearchAsked(query=query, top=top, where=asked.where, by=asked.mode, exact=asked.exact))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, Literal
 
 from fastapi import APIRouter
@@ -10,8 +11,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from plume.serve.http.answers import described
-from plume.serve.http.asked import check_texts, engine_of, note_of, read_body
+from plume.serve.http.asked import read_body, taken
 from plume.serve.operations.view import OPERATION, ViewAsked
+from plume.view.attending import joined_pages
 
 ROUTER = APIRouter(tags=["views"])
 _PAGE: dict[int | str, dict[str, Any]] = {200: {"content": {"text/html": {"schema": {"type": "string"}}}}}  # errors are JSON
@@ -24,6 +26,7 @@ class ViewRequest(BaseModel):
     view: StrictStr = Field("head", description="head, model, neuron, switch, predictions or gradients: /v1/models says which a model has.")
     pair: StrictStr | None = Field(None, description="A second text, read with the first; the context of a question.")
     target: StrictStr | None = Field(None, description="Encoder–decoders: what the decoder writes.")
+    against: StrictStr | None = Field(None, description="Another model, shown beside the first: head, model, neuron and switch.")
     task: StrictStr | None = Field(None, description="Of a model that was tuned for several.")
     language: StrictStr | None = Field(None, description="Multilingual models (xlm): that of the text.")
     page_language: Literal["en", "zh"] = Field("en", description="That of the page.")
@@ -33,15 +36,15 @@ class ViewRequest(BaseModel):
 async def view(model: str, request: Request) -> Response:
     """One self-contained page, as `plume view` writes it."""
     asked = await read_body(request, ViewRequest)
-    engine, note = engine_of(request), note_of(request)
     texts = [one for one in (asked.text, asked.pair, asked.target) if one is not None]
-    note.model, note.texts = model, texts
-    check_texts(engine.settings, texts, "text")
-    page = await engine.ask(
-        OPERATION, model,
-        ViewAsked(
-            view=asked.view, text=asked.text, pair=asked.pair or None, target=asked.target or None, task=asked.task,
-            language=asked.language, page=asked.page_language,
-        ),
+    engine = taken(request, model, texts, "text")
+    models = [model] if asked.against is None else [model, asked.against]
+    view = ViewAsked(
+        view=asked.view, text=asked.text, pair=asked.pair or None, target=asked.target or None, task=asked.task,
+        language=asked.language, page=asked.page_language, beside=len(models) - 1,
     )  # fmt: skip
-    return HTMLResponse(page, headers={"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sandbox allow-scripts"})
+    for name in models:  # before anything is computed for the first
+        engine.shelf.about(name)
+    pages = [await engine.ask(OPERATION, name, view) for name in models]
+    html = await asyncio.to_thread(lambda: joined_pages(pages).html())
+    return HTMLResponse(html, headers={"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sandbox allow-scripts"})

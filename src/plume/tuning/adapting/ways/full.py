@@ -16,6 +16,7 @@ class FullTuning(Adaptation):
     """The whole body learns."""
 
     frozen_layers: int = 0  # the embedding and the first so many layers do not learn; 0: all do
+    layer_drop: float | None = None  # probability that a step leaves a layer out (LayerDrop, arXiv:1909.11556); None: as in pre-training
 
     exports: ClassVar[bool] = True
     elsewhere: ClassVar[Mapping[str, str]] = {
@@ -26,6 +27,8 @@ class FullTuning(Adaptation):
         super().__post_init__()
         if self.frozen_layers < 0:
             raise PlumeError("frozen_layers is 0 or more.")
+        if self.layer_drop is not None and not 0 <= self.layer_drop < 1:
+            raise PlumeError("layer_drop is a share below 1.")
 
     @property
     def from_scratch(self) -> bool:
