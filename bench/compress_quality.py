@@ -3,10 +3,10 @@
     python bench/compress_quality.py --data FOLDER --minilm FOLDER --m3e FOLDER --cache FOLDER \
         [--tasks sst2,ag_news,conll2003,lcqmc] [--seeds 3] [--minutes 40] [--speed] [--write docs/compress.md] [--quick]
 
-The teacher is a public checkpoint, tuned on some labelled rows. Every student takes the same number of steps, the directly trained ones too; what
-is called text are further rows of the same file without their labels. A tenth of the labelled rows chooses the checkpoint, and the set's dev file,
-which nothing else sees, is scored. Every cell is a directory in `--cache`, so that a run that was stopped goes on; after `--minutes` nothing new
-is begun, and the tables hold what is there. `--speed` measures latency and throughput again, model after model in turns, on a quiet machine.
+The teacher is a public checkpoint, tuned on some labelled rows. Students of one shape take the same number of steps, the directly trained one too;
+what is called text are further rows of the same file without their labels. A tenth of the labelled rows chooses the checkpoint, and the set's dev
+file, which nothing else sees, is scored. Every cell is a directory in `--cache`, so that a run that was stopped goes on; after `--minutes` nothing
+new is begun, and the tables hold what is there. `--speed` measures latency and throughput again, model after model in turns, on a quiet machine.
 """
 
 from __future__ import annotations
@@ -41,21 +41,34 @@ class Set:
     teacher: str
     labelled: int
     length: int
-    steps: int  # of every student
     title: str
 
 
 SETS = (
-    Set(name="sst2", kind="classification", train="sst2/train.tsv", test="sst2/dev.tsv", teacher="minilm", labelled=2000, length=48, steps=1500,
+    Set(name="sst2", kind="classification", train="sst2/train.tsv", test="sst2/dev.tsv", teacher="minilm", labelled=2000, length=48,
         title="SST-2, accuracy"),
     Set(name="ag_news", kind="classification", train="ag_news/train.csv", test="ag_news/dev.csv", teacher="minilm", labelled=1200, length=64,
-        steps=1000, title="AG News, accuracy"),
-    Set(name="conll2003", kind="ner", train="conll2003/eng.train", test="conll2003/eng.testa", teacher="minilm", labelled=2500, length=64, steps=1500,
+        title="AG News, accuracy"),
+    Set(name="conll2003", kind="ner", train="conll2003/eng.train", test="conll2003/eng.testa", teacher="minilm", labelled=2500, length=64,
         title="CoNLL-2003, F1"),
-    Set(name="lcqmc", kind="paraphrase", train="lcqmc/train.txt", test="lcqmc/dev.txt", teacher="m3e", labelled=3000, length=48, steps=1500,
+    Set(name="lcqmc", kind="paraphrase", train="lcqmc/train.txt", test="lcqmc/dev.txt", teacher="m3e", labelled=3000, length=48,
         title="LCQMC, accuracy"),
 )  # fmt: skip
-TINY, HALF = "2 × 128, the teacher's vectors cut", "3 × 384, every second layer"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    """Students of one shape: what they are, and how many steps each takes."""
+
+    name: str
+    steps: int
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+TINY = Shape(name="2 × 128, the teacher's vectors cut", steps=1200, options={"student": "bert/tiny"})
+TWO = Shape(name="2 layers of the teacher's", steps=600, options={"depth": 2})
+HALF = Shape(name="every second layer", steps=300)
+OTHER = Shape(name="", steps=300)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,44 +77,44 @@ class Way:
 
     name: str
     method: str
-    group: str
+    shape: Shape = OTHER
     options: dict[str, Any] = field(default_factory=dict)
     text: bool = False  # is it fed unlabelled rows as well?
     after: str | None = None
     trains: bool = True
+    only: str = ""  # a set; else all
 
 
 def ways() -> list[Way]:
     """All rows, in the order of the table."""
-    tiny, found = {"student": "bert/tiny"}, []
-    for group, options in ((TINY, tiny), (HALF, {})):
+    found = []
+    for shape in (TINY, TWO, HALF):
         found += [
-            Way(name=f"{group}: directly", method="direct", group=group, options=options),
-            Way(name=f"{group}: distil", method="distil", group=group, options=options),
-            Way(name=f"{group}: distil, with text", method="distil", group=group, options=options, text=True),
+            Way(name=f"{shape.name}: directly", method="direct", shape=shape),
+            Way(name=f"{shape.name}: distil", method="distil", shape=shape),
+            Way(name=f"{shape.name}: distil, with text", method="distil", shape=shape, text=True),
         ]
     found += [
         Way(
-            name=f"{TINY}: distil, with text, T {temperature}",
-            method="distil",
-            group=TINY,
-            options=tiny | {"temperature": float(temperature)},
-            text=True,
+            name=f"{TINY.name}: distil, with text, T {of}", method="distil", shape=TINY, options={"temperature": of}, text=True, only="sst2"
         )
-        for temperature in (1, 4, 10, 20)
+        for of in (1.0, 4.0, 10.0, 20.0)
     ]
     found += [
-        Way(name=f"{HALF}: {method}", method=method, group=HALF) for method in ("distilbert", "tinybert", "minilm", "patient", "theseus")
+        Way(name=f"{HALF.name}: {method}", method=method, shape=HALF)
+        for method in ("distilbert", "tinybert", "minilm", "patient", "theseus")
     ]
     found += [
-        Way(name=f"{TINY}: minilm, with text", method="minilm", group=TINY, options=tiny, text=True),
-        Way(name="BiLSTM over fastText: with text", method="bilstm", group="BiLSTM", text=True),
-        Way(name="heads, half of them", method="heads", group="pruned", options={"keep": 0.5}),
-        Way(name="feed-forward, half of it", method="feed-forward", group="pruned", options={"keep": 0.5}),
-        Way(name="vocabulary, what the texts use", method="vocabulary", group="pruned", text=True, trains=False),
-        Way(name="int8", method="int8", group="int8", trains=False),
-        Way(name=f"{TINY}: distil, with text, then int8", method="int8", group="int8", after=f"{TINY}: distil, with text", trains=False),
-        Way(name=f"{HALF}: distil, with text, then int8", method="int8", group="int8", after=f"{HALF}: distil, with text", trains=False),
+        Way(name=f"{TINY.name}: minilm, with text", method="minilm", shape=TINY, text=True),
+        Way(name="BiLSTM over fastText: with text", method="bilstm", shape=TINY, options={"student": None}, text=True),
+        Way(name="heads, half of them", method="heads", options={"keep": 0.5}),
+        Way(name="feed-forward, half of it", method="feed-forward", options={"keep": 0.5}),
+        Way(name="vocabulary, what the texts use", method="vocabulary", text=True, trains=False),
+        Way(name="int8", method="int8", trains=False),
+    ]
+    found += [
+        Way(name=f"{shape.name}: distil, with text, then int8", method="int8", after=f"{shape.name}: distil, with text", trains=False)
+        for shape in (TINY, TWO, HALF)
     ]
     return found
 
@@ -115,7 +128,6 @@ class Bench:
         self.test = data / one.test
         self.train, self.text = self._rows(data / one.train)
         self.base = teachers[one.teacher]
-        self.steps = 4 if quick else one.steps
 
     def _rows(self, path: Path) -> tuple[Path, Path]:
         """The labelled rows, and the texts of the others."""
@@ -152,7 +164,9 @@ class Bench:
                 if not _done(source):
                     return None
             shutil.rmtree(folder, ignore_errors=True)
-            options = dict(way.options) | ({"budget": f"{self.steps}steps", "seed": seed, "length": self.set.length} if way.trains else {})
+            options = {name: value for name, value in (way.shape.options | way.options).items() if value is not None}
+            if way.trains:
+                options |= {"budget": f"{4 if self.quick else way.shape.steps}steps", "seed": seed, "length": self.set.length}
             began = time.perf_counter()
             plume.compress(source, method=way.method, out=folder, text=self.text if way.text else None, quiet=True, **options)
             _mark(folder, self._score(folder) | {"seconds": time.perf_counter() - began})
@@ -259,6 +273,8 @@ def main() -> None:
     for seed in range(given.seeds):
         for bench in benches:
             for way in ways():
+                if way.only not in ("", bench.set.name):
+                    continue
                 try:
                     made = bench.cell(way, seed)
                 except plume.PlumeError as error:
