@@ -1,14 +1,13 @@
 """Questions to a knowledge base: NLPCC 2016 (relations ranked over all, and among a subject's) and MetaQA (1 to 3 hops, all and half of the triples).
 
-    python bench/kbqa.py --data FOLDER --zh MODEL --en MODEL --cache FOLDER [--seeds 3] [--minutes 20] [--every 6] [--only nlpcc|metaqa] \
-        [--write docs/knowledge.md --write docs/zh/knowledge.md]
+    python bench/kbqa.py --data FOLDER --zh MODEL --en MODEL --vectors MODEL --cache FOLDER [--seeds 3] [--minutes 20] [--every 6] \
+        [--only nlpcc|metaqa] [--write docs/knowledge.md --write docs/zh/knowledge.md]
 
-`--zh` and `--en` are pre-trained model directories. Every cell is a file in `--cache`, so that a run that was stopped goes on; baselines come
-first, then seed after seed. After `--minutes` nothing new is begun, and the tables hold what is there; `--write` puts them into a page, between
-its comments "kbqa". NLPCC's training questions come with their triples; of MetaQA only questions and answers are learned from, neither types nor
-brackets. A tenth of the training questions is held out. A run chooses nothing
-by dev; the task's defaults were found with these dev questions in sight, so figures on them flatter. Over all relations every sixth dev question is
-ranked (`--every`).
+`--zh` and `--en` are pre-trained model directories, `--vectors` a Chinese one whose sentence vectors are good. Every cell is a file in `--cache`,
+so that a run that was stopped goes on; baselines come first, then seed after seed. After `--minutes` nothing new is begun, and the tables hold what
+is there; `--write` puts them into a page, between its comments "kbqa". NLPCC's training questions come with their triples; of MetaQA only questions
+and answers are learned from, neither types nor brackets. A tenth of the training questions is held out. A run chooses nothing by dev; the task's
+defaults were found with these dev questions in sight, so figures on them flatter. Over all relations every sixth dev question is ranked (`--every`).
 """
 
 from __future__ import annotations
@@ -39,7 +38,13 @@ from plume.tuning.knowledge.opened import OpenedKB, opened, relation_text
 from plume.tuning.knowledge.situations import Situation, WayOn, answer_of, asked_text, begin
 from plume.tuning.knowledge.supervision import gold_topics
 
-VARIANTS = {"both": [], "letters and words only": ["read_pairs=false"], "network only": ["counted=false"]}
+VARIANTS = {  # what has a say
+    "letters": ["read_pairs=false"],
+    "letters and vectors": ["read_pairs=false", "vectors={vectors}"],
+    "letters and network": [],
+    "letters, vectors and network": ["vectors={vectors}"],
+    "network": ["counted=false"],
+}
 _AT_ONCE = 20  # questions ranked over all relations
 _FORMULAS: dict[str, Callable[[Alike, str], float]] = {
     "shared letters over those of the relation": lambda alike, relation: alike.share,
@@ -54,6 +59,7 @@ class Given:
     data: Path
     zh: Path
     en: Path
+    vectors: Path
     cache: Path
     seeds: int
     every: int
@@ -85,7 +91,9 @@ def nlpcc(given: Given) -> Iterator[tuple[str, dict[str, Any] | None]]:
             out = given.cache / "runs" / f"nlpcc-{variant.replace(' ', '-')}-{seed}"
 
             def compute(out: Path = out, settings: list[str] = settings, seed: int = seed) -> dict[str, Any]:
+                settings = [one.format(vectors=given.vectors) for one in settings]
                 model = tuned(given.zh, out, kb, folder / "train.kbqa", settings, seed, epochs=1.5, rate=3e-4)
+                known = opened(str(kb), model.tasks[0].vectors)
                 made = model.evaluate(folder / "dev.kbqa").scores
                 return made | {
                     "several": among(model, known, dev, all_relations=False),
@@ -298,7 +306,7 @@ def metaqa_table(cells: Sequence[tuple[str, dict[str, Any] | None]]) -> list[str
 def main() -> None:
     """Compute what is missing, print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("--data", "--zh", "--en", "--cache"):
+    for name in ("--data", "--zh", "--en", "--vectors", "--cache"):
         parser.add_argument(name, type=Path, required=True)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--every", type=int, default=6)
@@ -309,7 +317,10 @@ def main() -> None:
     said.cache.mkdir(parents=True, exist_ok=True)
     until = time.monotonic() + 60 * said.minutes
     made = tables(
-        Given(data=said.data, zh=said.zh, en=said.en, cache=said.cache, seeds=said.seeds, every=said.every, until=until), said.only
+        Given(
+            data=said.data, zh=said.zh, en=said.en, vectors=said.vectors, cache=said.cache, seeds=said.seeds, every=said.every, until=until
+        ),
+        said.only,
     )
     print(made)
     for page in said.write:

@@ -14,6 +14,8 @@ from plume.cli import main
 from plume.core.errors import PlumeError
 from plume.kb.building import build
 from plume.kb.store import Edit, KnowledgeBase
+from plume.static.exchange import import_vectors
+from plume.tuning.knowledge.meanings import vectors_hash
 from plume.tuning.tuned import TunedModel
 
 BOOKS = {f"book {letter}": (f"author {letter}", f"town {letter}") for letter in "abcdefgh"}
@@ -114,6 +116,28 @@ def test_on_the_command_line(folder: Path, monkeypatch: pytest.MonkeyPatch, caps
     assert said[0]["answers"] == ["author c"] and said[1]["answers"] == []
     assert typed("ask", str(folder / "out"), "the author of book c?", "-q") == "author c\n"
     assert "book c  |  author  |  author c" in typed("kb", "info", str(folder / "kb"), "book c")
+
+
+def test_vectors_find_a_relation_that_shares_no_letter(folder: Path, base: Any, tmp_path: Path) -> None:
+    """The network and all weights are at their start: nothing but the vectors knows that a writer is an author."""
+    (tmp_path / "vectors.txt").write_text("writer 1 0.1\nauthor 1 0\nhome 0 1\nyear -1 0\ntime -1 0.1\n", encoding="utf-8")
+    import_vectors(tmp_path / "vectors.txt", tmp_path / "words")
+    options: dict[str, Any] = {"train": folder / "q.tsv", "kb": folder / "kb", "epochs": 0.01, "rate": 1e-9, "quiet": True}
+    without = plume.tune(base("bert"), task="kbqa", out=tmp_path / "out", task_options=["read_pairs=false", "crossed=false"], **options)
+    settings = ["read_pairs=false", "crossed=false", f"vectors={tmp_path / 'words'}"]
+    by_vectors = plume.tune(base("bert"), task="kbqa", out=tmp_path / "near", task_options=settings, **options)
+    question, other = "the writer in book c", "the time in book c"
+    assert [one.answers for one in by_vectors.ask([question, other])] == [("author c",), ("1990",)]
+    assert len({one.answers for one in without.ask([question, other])}) == 1
+
+    (tmp_path / "words").rename(tmp_path / "moved")
+    moved = plume.load(tmp_path / "near")
+    vectors_hash.cache_clear()
+    with pytest.raises(PlumeError, match=r"words, whose sentence vectors .* is not there: .*vectors=DIRECTORY"):
+        moved.ask(question)
+    assert moved.ask(question, vectors=str(tmp_path / "moved")).answers == ("author c",)
+    with pytest.raises(PlumeError, match="not the model whose vectors"):
+        moved.ask(question, vectors=str(base("bert")))
 
 
 def test_what_cannot_be(base: Any, folder: Path, tmp_path: Path) -> None:

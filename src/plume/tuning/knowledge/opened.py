@@ -13,20 +13,22 @@ from plume.kb.graph import Path as Steps
 from plume.kb.names import flat, normalised
 from plume.kb.store import KnowledgeBase
 from plume.tuning.knowledge.likeness import Likeness
+from plume.tuning.knowledge.meanings import Meanings, meanings
 
 _LEFT_OUT = re.compile(r"\[\d+\]|[•·●▪]")  # footnotes and bullets of encyclopaedias
 _BETWEEN_HAN = re.compile(r"(?<=[\u3400-\u9fff])\s+(?=[\u3400-\u9fff])")
 
 
 class OpenedKB:
-    """What one run or one session of asking reads."""
+    """What one run or one session of asking reads; with `vectors`, a model directory, it compares by meaning too."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, vectors: str = "") -> None:
         self.kb = KnowledgeBase.open(folder)
         if not self.kb.count:
             raise PlumeError(f"{folder} is empty: it has no triple to answer with.")
         self.relations = tuple(relation_text(name) for name in self.kb.relations)
         self.likeness = Likeness(self.relations)
+        self.meanings: Meanings | None = meanings(vectors) if vectors else None
         self._plain: dict[int, str] = {}
 
     @cached_property
@@ -74,12 +76,12 @@ def relation_text(name: str) -> str:
 
 
 @lru_cache(maxsize=4)
-def _opened(folder: str, revision: int, stamp: int) -> OpenedKB:
-    return OpenedKB(folder)
+def _opened(folder: str, vectors: str, revision: int, stamp: int) -> OpenedKB:
+    return OpenedKB(folder, vectors)
 
 
-def opened(folder: str) -> OpenedKB:
+def opened(folder: str, vectors: str = "") -> OpenedKB:
     """The same object as long as nothing was edited."""
     with KnowledgeBase.open(folder) as kb:
         revision = kb.revision
-    return _opened(folder, revision, (Path(folder) / "kb.sqlite").stat().st_ino)
+    return _opened(folder, vectors, revision, (Path(folder) / "kb.sqlite").stat().st_ino)

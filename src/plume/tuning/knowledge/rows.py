@@ -40,5 +40,7 @@ def as_rows(name: str, known: OpenedKB, situations: Sequence[Situation], right: 
         groups=bounds(len(one.ways) for one in situations),
         column=coder.summary(rows),
         value=None if right is None else np.array(right, np.int64),
-        counts=np.array([(*counts_of(known, question, way), *crossings_of(known, question, way)) for question, way in ways], np.float32),
+        counts=np.array(
+            [(*counts, *crossings_of(known, *one)) for counts, one in zip(counts_of(known, ways), ways, strict=True)], np.float32
+        ),
     )

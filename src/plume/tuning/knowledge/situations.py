@@ -15,8 +15,8 @@ from plume.kb.names import flat
 from plume.tuning.knowledge.likeness import Alike, parts_of
 from plume.tuning.knowledge.opened import OpenedKB
 
-# Before anything is learned: shared letters decide, and of the things named the longest. The order is that of `_counts`.
-START = (1.0, 1.0, 1.0, 10.0, 0.0, -2.0, 6.0, 1.0, 2.0, 2.0, 0.5)
+# Before anything is learned: shared letters and near vectors decide, and of the things named the longest. The order is that of `counts_of`.
+START = (1.0, 1.0, 1.0, 10.0, 0.0, -2.0, 6.0, 1.0, 2.0, 2.0, 0.5, 10.0)
 BUCKETS = 1 << 15  # of crossings
 CROSSINGS = 24  # of a row: words of the question; of more, the first
 _CANDIDATES = 5  # meanings of a name
@@ -89,18 +89,30 @@ def _likeliest(known: OpenedKB, question: str, ways: Sequence[WayOn]) -> Sequenc
     """By what is counted, where there are too many to be read."""
     if len(ways) <= _AMONG:
         return ways
-    weights = np.array(START)
-    scores = np.array([counts_of(known, question, way) for way in ways]) @ weights
+    scores = np.array(counts_of(known, [(question, way) for way in ways])) @ np.array(START)
     return [ways[place] for place in np.sort(np.argsort(-scores, kind="stable")[:_AMONG]).tolist()]
 
 
-def asked_text(question: str, topic: Topic) -> str:
+def asked_text(question: str, topic: Topic, mark: str = "*") -> str:
     """The question with a mark where the topic stood."""
-    return f"{question[: topic.start]}*{question[topic.end :]}"
+    return f"{question[: topic.start]}{mark}{question[topic.end :]}"
 
 
-def counts_of(known: OpenedKB, question: str, way: WayOn) -> Counts:
-    """Of a way, in the order of `START`."""
+def counts_of(known: OpenedKB, ways: Sequence[tuple[str, WayOn]]) -> list[Counts]:
+    """Of each question and way on, in the order of `START`."""
+    return [(*_counts(known, *one), near) for one, near in zip(ways, _nearness(known, ways), strict=True)]
+
+
+def _nearness(known: OpenedKB, ways: Sequence[tuple[str, WayOn]]) -> list[float]:
+    """Of the vectors of the question without its topic and of the last step; 0 without vectors."""
+    if known.meanings is None:
+        return [0.0] * len(ways)
+    compared = [(asked_text(question, way.topic, mark=""), known.relations[way.path[-1].relation]) for question, way in ways]
+    known.meanings.read(text for pair in compared for text in pair)
+    return [0.0 if way.ended else known.meanings.alike(*pair) for (_, way), pair in zip(ways, compared, strict=True)]
+
+
+def _counts(known: OpenedKB, question: str, way: WayOn) -> Counts:
     step = way.path[-1]
     if way.ended:
         return (*Alike(0.0, 0.0, 0.0, 0.0), 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0)

@@ -22,6 +22,7 @@ from plume.readers.example import Example, Reading
 from plume.readers.kb_questions import READS, read_kb_questions
 from plume.tuning.asked import AskedOf, Reply
 from plume.tuning.knowledge.answering import FoundPaths, answer
+from plume.tuning.knowledge.meanings import vectors_hash
 from plume.tuning.knowledge.measuring import baselines, row_values, stage_scores
 from plume.tuning.knowledge.opened import OpenedKB, opened
 from plume.tuning.knowledge.replying import as_reply
@@ -53,6 +54,8 @@ class KnowledgeQuestions(Task):
     beam: int = 5
     wrong: int = 12  # ways that a right one is compared with in training
     counted: bool = True  # have shared letters, words and the like a say beside the network?
+    vectors: str = ""  # a model directory; how near its sentence vectors are is counted as well
+    vectors_hash: str = ""  # of what was there when it was trained
     crossed: bool | None = None  # has each word a weight with each relation? None: where training shows relations often enough to tell
     read_pairs: bool = True  # has the network a say?
 
@@ -63,20 +66,22 @@ class KnowledgeQuestions(Task):
             raise PlumeError(f"{self.called} needs a knowledge base: --kb DIRECTORY, which plume kb build makes of triples.")
         if self.hops < 1 or self.beam < 1 or self.wrong < 1:
             raise PlumeError(f"{self.called}: hops, beam and wrong are at least 1.")
-        return replace(self, knowledge=KnowledgeUsed.of(opened(self.kb).kb))
+        vectors = str(Path(self.vectors).absolute()) if self.vectors else ""
+        task = replace(self, vectors=vectors, vectors_hash=vectors_hash(vectors))
+        return replace(task, knowledge=KnowledgeUsed.of(task._opened().kb))
 
     def read(self, paths: Sequence[Path], reading: Reading, *, labelled: bool) -> Iterator[Example]:
         return read_kb_questions(paths[0], reading, labelled=labelled)
 
     def learned(self, examples: Sequence[Example]) -> Self:
         task = replace(self, hops=max([self.hops, *(len(one.answer.path) for one in examples)]))
-        taught = [one for one in teach(opened(self.kb), tuple(examples), task.hops) if one is not None]
+        taught = [one for one in teach(self._opened(), tuple(examples), task.hops) if one is not None]
         if not taught:
             raise PlumeError(
                 f"{self.called}: no question of the training file leads to its answers in {self.kb}, by a path of {task.hops} "
                 f"{'steps' if task.hops > 1 else 'step'}: is it the right knowledge base? Longer paths: --task-set hops=2."
             )
-        names = opened(self.kb).relations
+        names = self._opened().relations
         steps = sum(len(one.path) for one in taught)
         used = {step for one in taught for step in one.path}
         crossed = steps >= _OFTEN * len(used) if self.crossed is None else self.crossed
@@ -93,7 +98,7 @@ class KnowledgeQuestions(Task):
     def questions(self, examples: Sequence[Example], coder: Coder) -> tuple[Questions, Counter[str]]:
         if any(example.answer is None for example in examples):
             raise self._in_steps()
-        known, notes = opened(self.kb), Counter[str]()
+        known, notes = self._opened(), Counter[str]()
         situations: list[Situation] = []
         right: list[int] = []
         for number, (example, taught) in enumerate(zip(examples, teach(known, tuple(examples), self.hops), strict=True)):
@@ -149,7 +154,7 @@ class KnowledgeQuestions(Task):
     # Answers
 
     def respond(self, model: Answering, examples: Sequence[Example]) -> Responses:
-        known = opened(self._there(self.kb))
+        known = self._opened()
         texts = [example.texts[0] for example in examples]
         found = self._found(known, model, texts, [topics_of(known, text) for text in texts])
         predictions = [self._prediction(known, one) for one in found]
@@ -178,27 +183,37 @@ class KnowledgeQuestions(Task):
         }
 
     def ask(self, model: Answering, questions: Sequence[str], given: AskedOf) -> list[Reply]:
-        task = self
-        for name, value in given.options.items():
-            if name not in ("beam", "hops") or not isinstance(value, int) or value < 1:
-                raise PlumeError(f"{self.called} is asked with beam and hops, whole numbers from 1 on; not {name}={value}.")
-            task = replace(task, **{name: value})
-        folder = self._there(given.kb or self.kb)
-        known = opened(folder)
-        note = self._other(known, folder)
+        task = self._asked(given.options)
+        known = task._opened(given.kb)
+        note = self._other(known)
         found = task._found(known, model, questions, [topics_of(known, text) for text in questions])
         return [as_reply(known, text, one, note) for text, one in zip(questions, found, strict=True)]
 
-    def _there(self, folder: str) -> str:
+    def _asked(self, options: Mapping[str, Any]) -> Self:
+        """With what one question may set."""
+        for name, value in options.items():
+            moved = name == "vectors" and isinstance(value, str) and self.vectors
+            if not moved and (name not in ("beam", "hops") or not isinstance(value, int) or value < 1):
+                also = ", and vectors, the directory where they are now" if self.vectors else ""
+                raise PlumeError(f"{self.called} is asked with beam and hops, whole numbers from 1 on{also}; not {name}={value}.")
+        return replace(self, **options)
+
+    def _opened(self, other: str | None = None) -> OpenedKB:
+        folder = other or self.kb
         if not (Path(folder) / "kb.sqlite").exists():
             own = self.knowledge.fingerprint if self.knowledge is not None else "unknown"
             raise PlumeError(
                 f"The knowledge base {folder} is not there (it was trained with one of fingerprint {own}): name another with --kb."
             )
-        return folder
+        if vectors_hash(self.vectors) != self.vectors_hash:
+            raise PlumeError(
+                f"{self.vectors} is not the model whose vectors {self.called} was trained with: name the one that is, with vectors=DIRECTORY."
+            )
+        return opened(folder, self.vectors)
 
-    def _other(self, known: OpenedKB, folder: str) -> str | None:
+    def _other(self, known: OpenedKB) -> str | None:
         """Not the one it was trained with: allowed while its relations say something to the model, and said."""
+        folder = known.kb.folder
         if self.knowledge is None or known.kb.fingerprint == self.knowledge.fingerprint:
             return None
         shared = sum(name in set(known.relations) for name in self.relations)
@@ -230,7 +245,7 @@ class KnowledgeQuestions(Task):
         return {name: lambda rows=rows: mean_of(rows) for name, rows in values.items()}  # type: ignore[misc]
 
     def yardsticks(self, train: Sequence[Example], dev: Sequence[Example]) -> list[str]:
-        found = baselines(opened(self.kb), dev)
+        found = baselines(self._opened(), dev)
         return [
             f"{self.called}: on dev {name} would score hits@1 {scores['hits@1']:.3f}, f1 {scores['f1']:.3f}."
             for name, scores in found.items()
