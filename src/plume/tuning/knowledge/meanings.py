@@ -54,6 +54,7 @@ def vectors_hash(folder: str) -> str:
         return ""
     if not Path(folder).is_dir():
         raise PlumeError(
-            f"The model {folder}, whose sentence vectors compare questions and relations, is not there: name it with vectors=DIRECTORY."
+            f"The model {folder}, whose sentence vectors compare questions and relations, is not there: put it back, or ask with "
+            "vectors=DIRECTORY."
         )
     return folder_hash(Path(folder))
