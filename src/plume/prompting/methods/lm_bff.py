@@ -39,7 +39,7 @@ class TrainedDemonstrations(PromptMethod):
         choice = OneOfEachLabel(draws=self.draws, nearest=self.nearest, seed=job.settings.seed)
         if not job.prompted(job.templates[0]).labels:
             raise PlumeError(
-                "--method lm-bff shows an example of each label, and these examples have choices of their own: take pattern or pet."
+                "--method lm-bff shows an example of each label, and these examples have choices of their own: take pattern or in-context."
             )
         _refuse_single(job.prepared.train)
         writer = Path(self.writer) if self.writer else None
