@@ -41,7 +41,7 @@ def run(
         ),
     ] = False,
     text: Annotated[
-        list[Path] | None, typer.Option(help="Data: texts without a label, a line each, for pet, ipet and petal; repeatable.")
+        list[Path] | None, typer.Option(help="Data: texts without a label, a line each, for pet, ipet, petal and zero-shot; repeatable.")
     ] = None,
     column: Annotated[list[str] | None, typer.Option(help="Data: text column, by name or number; twice for pairs.")] = None,
     label: Annotated[str | None, typer.Option(help="Data: label column, by name or number.")] = None,

@@ -17,6 +17,7 @@ from plume.tuning.kinds.labelling import LabelTask
 from plume.tuning.kinds.regression import Regression
 from plume.tuning.kinds.tagging import Tagging, TagKind
 from plume.tuning.long_texts.answering import RecalledAnswering
+from plume.tuning.prompts.prompted import Prompted
 from plume.tuning.rows.rows import Coder
 from plume.tuning.rows.word_cuts import ALONE
 from plume.tuning.task import Task
@@ -79,6 +80,11 @@ def _own(task: Task, graph: TaskGraph, coder: Coder) -> tuple[str, Config]:
         return "label", {"answer": "labels", "threshold": task.threshold}
     if isinstance(task, LabelTask):
         return "label", {"answer": "label"}
+    if isinstance(task, Prompted):
+        raise PlumeError(
+            f"{task.called} is answered through a prompt, by the head that the model was pre-trained with, and a graph holds heads of tasks only: "
+            "predict and serve with --runtime torch, or export what --method pet leaves."
+        )
     raise PlumeError(f"{task.called} cannot be exported as a graph: labels, numbers, tags, answer spans and choices can.")
 
 

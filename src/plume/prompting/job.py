@@ -80,6 +80,12 @@ class PromptJob:
         data = TaskData(task=made.task, train=made.train, dev=made.dev)
         return prepare(data, Columns(texts=made.columns, answer=made.answer), seed=made.seed)
 
+    @property
+    def wishes(self) -> Wishes:
+        """What the user says of training."""
+        made = self.settings
+        return Wishes(epochs=made.epochs, batch=made.batch, rate=made.rate, length=made.length)
+
     @cached_property
     def templates(self) -> tuple[str, ...]:
         """Those that were given, or the usual ones of the task and the language of its texts."""
@@ -116,7 +122,7 @@ class PromptJob:
         data = TaskData(task=task, train=made.train, dev=made.dev)
         own: dict[str, Any] = {
             "kind": TuneSettings,
-            "wishes": Wishes(epochs=made.epochs, batch=made.batch, rate=made.rate, length=made.length),
+            "wishes": self.wishes,
             "columns": Columns(texts=made.columns, answer=made.answer),
             "overrides": made.overrides,
             "budget": made.budget,

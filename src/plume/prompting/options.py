@@ -10,6 +10,7 @@ from plume.core.errors import PlumeError
 from plume.prompting.job import PromptSettings
 from plume.prompting.method import method as named
 from plume.prompting.prompt import PromptOutcome, prompt
+from plume.tuning.kinds.labelling import LabelTask
 from plume.tuning.options import check_numbers
 from plume.tuning.options import named as task_named
 from plume.tuning.prompts.label_words import Said, read_words
@@ -45,11 +46,14 @@ def prompt_from_options(
     if not _listed(train):
         raise PlumeError("Labelled examples are needed, few as they may be: --train FILE.")
     given = {name: value for name, value in options.items() if value is not None}
+    answered = task_named(task)
+    templates = (template,) if isinstance(template, str) else template
     chosen = named(method).having({name: value for name, value in given.items() if name not in _RUN}).adjusted(settings)
     made = PromptSettings(
-        model=str(model.absolute()), method=chosen, task=task_named(task), train=_listed(train), dev=_listed(dev), text=_listed(text),
-        templates=read_templates((template,) if isinstance(template, str) else template), words=() if labels is None else read_words(labels),
-        left_to_right=left_to_right, columns=(columns,) if isinstance(columns, str) else tuple(columns), answer=label, overrides=tuple(overrides),
+        model=str(model.absolute()), method=chosen, task=answered, train=_listed(train), dev=_listed(dev), text=_listed(text),
+        templates=read_templates(templates, blank_in_text=not isinstance(answered, LabelTask)),
+        words=() if labels is None else read_words(labels), left_to_right=left_to_right,
+        columns=(columns,) if isinstance(columns, str) else tuple(columns), answer=label, overrides=tuple(overrides),
         by_folds=dev_by_folds, **{name: value for name, value in given.items() if name in _RUN},
     )  # fmt: skip
     return prompt(made, out, quiet=quiet)

@@ -7,14 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from plume.core.errors import PlumeError
-from plume.core.files import read_json, removed_if_refused, write_text
+from plume.core.files import make_folder, read_json, removed_if_refused, write_json, write_text
 from plume.hf.importing import check_free
 from plume.prompting.job import PromptJob, PromptSettings, read_job
+from plume.prompting.method import method as named
+from plume.prompting.method import names
 from plume.prompting.trying import FOLDS, TriedPrompt, section, told, tried_by_folds
 from plume.prompting.usual import refuse_kind
 from plume.train.card import CARD
 from plume.tuning.best import BEST_SCORE
 from plume.tuning.declared import is_tuned
+
+_BY_FOLDS = Path("train") / "by_folds.json"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +37,7 @@ def prompt(settings: PromptSettings, folder: Path, *, quiet: bool = False) -> Pr
     method = settings.method
     refuse_kind(settings.task)
     if settings.text and not method.unlabelled:
-        raise PlumeError(f"--method {method.name} learns from the labelled examples alone: leave out --text, or take pet, ipet or auto.")
+        raise PlumeError(f"--method {method.name} learns from the labelled examples alone: leave out --text, or take {_taking_text()}.")
     if settings.by_folds and settings.dev:
         raise PlumeError("--dev-by-folds measures within the training examples, and --dev on a file: leave one of them out.")
     job = PromptJob(settings=settings, folder=folder, quiet=quiet)
@@ -63,13 +67,22 @@ def _finish(job: PromptJob) -> PromptOutcome:
 
 def _by_folds(job: PromptJob) -> TriedPrompt | str | None:
     """What the method gets within the training examples, if that was asked for; or the signal that stopped it."""
-    method = job.settings.method
+    method, file = job.settings.method, job.folder / _BY_FOLDS
     if not job.settings.by_folds or method.by_folds:
         return None
+    if file.exists():  # a run that goes on does not measure twice
+        return TriedPrompt.of(read_json(file, "what the folds said"))
     tried = tried_by_folds(job, method.name, job.templates[0] if method.several else job.template, FOLDS)
     if isinstance(tried, str):
         return tried
     if tried.refused:
         raise PlumeError(tried.refused)
+    make_folder(file.parent)
+    write_json(file, vars(tried))
     job.say(told(tried))
     return tried
+
+
+def _taking_text() -> str:
+    """The methods that look at texts without a label."""
+    return ", ".join(name for name in names() if named(name).unlabelled)

@@ -15,15 +15,15 @@ from plume.tuning.prompts.prompted import Prompted
 from plume.tuning.prompts.template import SLOT, TEXTS, soft_tokens
 
 
-def soft_task(job: PromptJob, tokens: int, *, usual: int, around: bool) -> Prompted:
+def soft_task(job: PromptJob, tokens: int | None, *, usual: int, around: bool) -> Prompted:
     """The task with so many soft tokens in its template, or those that it has; where nothing is said, the `usual` number."""
     found = soft_tokens(job.template)
-    if tokens < 0:
-        raise PlumeError(f"--tokens {tokens}: there are so many tokens to be learned, 1 or more.")
-    if found and tokens and found != tokens:
+    if tokens is not None and tokens < 1:
+        raise PlumeError(f"--tokens {tokens}: 1 or more tokens are learned.")
+    if found and tokens is not None and found != tokens:
         raise PlumeError(f"The template has {found} tokens that are learned and --tokens says {tokens}: leave one of them out.")
     place = placed_around if around else placed_in_front
-    return job.prompted(job.template if found else place(job.template, tokens or usual), soft=True)
+    return job.prompted(job.template if found else place(job.template, usual if tokens is None else tokens), soft=True)
 
 
 def placed_in_front(template: str, tokens: int) -> str:

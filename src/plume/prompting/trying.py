@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
@@ -29,6 +30,11 @@ class TriedPrompt:
     right: tuple[int, ...]  # of each fold
     rows: int
     refused: str = ""
+
+    @classmethod
+    def of(cls, record: dict[str, Any]) -> Self:
+        """As it was kept."""
+        return cls(**record | {"right": tuple(record["right"])})
 
     @property
     def share(self) -> float:
@@ -100,21 +106,25 @@ def refuse_words(job: PromptJob) -> None:
             prompt.words_of(task.labels)
 
 
+def called(one: TriedPrompt) -> str:
+    """The method, and its template where it has one."""
+    return f'{one.method} "{one.template}"' if method(one.method).prompted else one.method
+
+
 def told(one: TriedPrompt) -> str:
     """In a line."""
-    said = f' "{one.template}"' if method(one.method).prompted else ""
     if one.refused:
-        return f"{one.method}{said}: not possible. {one.refused}"
+        return f"{called(one)}: not possible. {one.refused}"
     folds = ", ".join(map(str, one.right))
-    return f"{one.method}{said}: {sum(one.right)} of {one.rows} right ({one.share:.3f}, standard error {one.error:.3f}; by fold: {folds})"
+    return f"{called(one)}: {sum(one.right)} of {one.rows} right ({one.share:.3f}, standard error {one.error:.3f}; by fold: {folds})"
 
 
 def verdict(tried: Sequence[TriedPrompt], best: TriedPrompt) -> list[str]:
     """What may be said of the best, and of those that are not told apart from it."""
     close = [one for one in tried if one is not best and not one.refused and best.share - one.share <= best.error]
-    lines = [f"best by folds: {best.method} with {best.share:.3f}, which flatters it: it was chosen by this figure."]
+    lines = [f"best by folds: {called(best)} with {best.share:.3f}, which flatters it: it was chosen by this figure."]
     if close:
-        lines.append(f"within one standard error of it, not told apart: {', '.join(dict.fromkeys(one.method for one in close))}.")
+        lines.append(f"within one standard error of it, not told apart: {', '.join(map(called, close))}.")
     return lines
 
 

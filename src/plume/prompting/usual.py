@@ -9,6 +9,7 @@ from plume.readers.example import Example
 from plume.text.languages import language_mix
 from plume.tuning.kinds.labelling import LabelTask
 from plume.tuning.prompts.label_words import LabelWords
+from plume.tuning.prompts.template import SLOT_IN_TEXT
 from plume.tuning.task import Task
 
 # The blank stands behind the text, where models that read left to right can fill it.
@@ -20,6 +21,7 @@ _TWO = {
     False: ("{text}? ___, {text_b}", '"{text}"? ___, "{text_b}"', "{text}? ___. {text_b}"),
     True: ("{text}？___，{text_b}", "“{text}”？___，“{text_b}”", "{text}？___。{text_b}"),
 }
+_IN_TEXT = ("{text}",)  # which has the blank itself, as ChID's
 _CHOICE = {False: ("{text} ___",), True: ("{text}___",)}
 # PET's words for entailment and paraphrase (arXiv:2001.07676 §4, arXiv:2009.07118).
 _YES = {"entailment": "Yes", "neutral": "Maybe", "contradiction": "No", "not_entailment": "No"}
@@ -30,7 +32,7 @@ def usual_templates(task: Task, examples: Sequence[Example]) -> tuple[str, ...]:
     """Some that say little, but fit, the plainest first."""
     chinese = _chinese(examples)
     if not isinstance(task, LabelTask):
-        return _CHOICE[chinese]
+        return _IN_TEXT if all(SLOT_IN_TEXT.search(one.texts[0]) for one in examples) else _CHOICE[chinese]
     return (_TWO if task.texts == 2 else _ONE)[chinese]
 
 

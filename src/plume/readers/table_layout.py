@@ -17,7 +17,7 @@ from plume.readers.table_columns import FEW, IDS, LABELS, SCORES, TEXTS, Column,
 from plume.readers.table_rows import SAMPLE, Row, TableFormat, aligned_rows, filled, json_sample, sniff, table_rows, usual_width
 
 _ODD_ROWS = 3
-_ADVICE = "Name the columns, by name or by number from 1: --text COLUMN (twice for a pair) and --label COLUMN."
+_ADVICE = "Name the columns, by name or by number from 1: --text COLUMN (plume prompt: --column; twice for a pair) and --label COLUMN."
 _NAMES = (TEXTS, LABELS, SCORES, IDS)
 
 

@@ -91,7 +91,9 @@ def _names(record: Mapping[str, Any]) -> str:
 
 def _text(value: Any, name: str, place: str) -> str:
     if isinstance(value, bool | list | dict):
-        raise PlumeError(f"{place}: '{name}' holds {str(value)[:60]!r}, which is no text. Name another column: --text COLUMN.")
+        raise PlumeError(
+            f"{place}: '{name}' holds {str(value)[:60]!r}, which is no text. Name another column: --text COLUMN (plume prompt: --column)."
+        )
     return "" if value is None else clean(str(value)).strip()
 
 

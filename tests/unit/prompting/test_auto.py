@@ -79,7 +79,8 @@ def test_of_equals_the_simpler_one_is_taken_and_all_are_told() -> None:
     ]
     assert max(tried[:2], key=lambda one: one.share) is tried[0]
     lines = verdict(tried, tried[0])
-    assert "best by folds: tfidf with 0.750" in lines[0] and lines[1] == "within one standard error of it, not told apart: pattern."
+    assert "best by folds: tfidf with 0.750" in lines[0]
+    assert lines[1] == 'within one standard error of it, not told apart: pattern "{text} ___".'
     assert told(tried[0]) == "tfidf: 6 of 8 right (0.750, standard error 0.153; by fold: 3, 3)"
     assert told(tried[2]) == 'adapters "t": not possible. No.'
     assert "| adapters | t | No. |" in section(tried, tried[0])
@@ -131,10 +132,15 @@ def test_stopped_and_gone_on_with_it_tries_only_what_is_left(
     assert both[0] == both[1]
 
 
-def test_any_method_may_be_measured_by_folds(body_of: Any, few: Path, tmp_path: Path) -> None:
+def test_any_method_may_be_measured_by_folds_once(
+    body_of: Any, few: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
     options = {**SETTINGS, "method": "zero-shot", "dev_by_folds": True}
     plume.prompt(body_of("bert"), train=few, out=tmp_path / "out", **options)
     card = (tmp_path / "out" / "card.md").read_text(encoding="utf-8")
     assert "By folds of the training examples" in card and "flatters" not in card
+    monkeypatch.setattr(trying, "answered_right", lambda *_: pytest.fail("measured a second time"))
+    assert go_on(tmp_path / "out", quiet=True).stopped_by is None
+    assert (tmp_path / "out" / "card.md").read_text(encoding="utf-8") == card
     with pytest.raises(PlumeError, match="--dev-by-folds measures within the training examples, and --dev on a file"):
         plume.prompt(body_of("bert"), train=few, dev=few, out=tmp_path / "both", **options)

@@ -35,12 +35,56 @@ def test_a_prompt_that_cannot_be(body_of: Any, tmp_path: Path, method: str) -> N
     refused(bert, out, GOOD, "has {text_b}, and each row has one text", template="{text} ___ {text_b}", method=method)
 
 
+def test_files_of_templates_say_which_line_is_wrong(body_of: Any, tmp_path: Path) -> None:
+    bert, out, file = body_of("bert"), tmp_path / "out", tmp_path / "templates.txt"
+    for said, message in (
+        ("", "templates.txt holds no template: write one a line"),
+        ("# a remark\n\n", "templates.txt holds no template"),
+        (
+            "{text} It is ___.\n# a remark\n{text} It is good.\n",
+            r"templates\.txt, line 3: .* needs one blank for the label, .* and has none",
+        ),
+        ("{text} It is ___.\n{text} ___ ___\n", r"templates\.txt, line 2: .* and has 2"),
+        ("{title} ___\n", r"templates\.txt, line 1: .* has {title}, which stands for nothing"),
+    ):
+        file.write_text(said, encoding="utf-8")
+        refused(bert, out, GOOD, message, template=str(file), method="pet", text=__file__)
+    file.write_bytes("{text} C'était ___.\n".encode("latin-1"))
+    refused(bert, out, GOOD, r"templates\.txt, line 1: byte 0xE9 at column 10 is not UTF-8", template=str(file))
+    refused(bert, out, GOOD, "'missing.txt' is no file, and no template either", template="missing.txt")
+    refused(bert, out, GOOD, "is no file, and no template either", template="It was good. " * 100)
+
+
+def test_tokens_that_cannot_be(body_of: Any, tmp_path: Path) -> None:
+    bert, out = body_of("bert"), tmp_path / "out"
+    refused(bert, out, GOOD, "has {soft:0}, which is no token that could be learned", template="{text}{soft:0} It is ___.")
+    for method in ("soft", "p-tuning"):
+        refused(bert, out, GOOD, "--tokens 0: 1 or more tokens are learned", method=method, tokens=0)
+
+
+def test_columns_are_named_by_the_options_of_the_command(body_of: Any, tmp_path: Path) -> None:
+    """`plume prompt --text` is a file."""
+    refused(body_of("bert"), tmp_path / "out", GOOD, r"no column 'review'(.|\n)*plume prompt: --column", columns="review")
+
+
+def test_a_text_is_not_shown_its_own_answer(body_of: Any, tmp_path: Path) -> None:
+    twice = "The cat carries it.\tbox\n"
+    refused(body_of("bert"), tmp_path / "out", GOOD + twice, "The label 'letter' has one example, which cannot be both asked about and shown",
+            method="lm-bff")  # fmt: skip
+
+
 def test_words_that_cannot_be(body_of: Any, tmp_path: Path) -> None:
     bert, out = body_of("bert"), tmp_path / "out"
     refused(bert, out, GOOD, "A label's word comes twice: 'bread'", labels="box=bread,letter=bread|home")
     refused(bert, out, GOOD, "A label comes twice: 'box'", labels="box=bread,box=home")
     refused(bert, out, GOOD, "There is no word for the label 'letter': say one for each", labels="box=bread")
-    refused(bert, out, GOOD, "There are words for 'lamp', which is no label of the training file: box, letter", labels="box,letter,lamp")
+    refused(
+        bert,
+        out,
+        GOOD,
+        "There are words for 'lamp', which is no label of the training file \\(box, letter\\): leave them out",
+        labels="box,letter,lamp",
+    )
     refused(bert, out, GOOD, "The label '\U0001f9ca' holds signs that this model's vocabulary lacks: say it in other words",
             labels="box=\U0001f9ca,letter=home")  # fmt: skip
     refused(bert, out, GOOD, "cannot tell the words of 'box' from those of 'letter'", labels="box=Home,letter=home")
@@ -64,7 +108,7 @@ def test_models_and_methods_that_cannot_be(body_of: Any, few: Path, tmp_path: Pa
     refused(gpt, out, GOOD, "reads left to right: in the template put {text} before the label", template="About ___: {text}")
     refused(gpt, out, GOOD, "There is no method 'magic' to use a prompt: choose", method="magic")
     refused(gpt, out, GOOD, "--method pattern has no setting 'shots': it is a setting of in-context", shots=4)
-    refused(gpt, out, GOOD, "learns from the labelled examples alone: leave out --text", text=few)
+    refused(gpt, out, GOOD, "alone: leave out --text, or take auto, ipet, pet, petal, zero-shot", text=few)
     refused(gpt, out, GOOD, "takes one template, and there are 2", template=["{text} ___", "{text} It is ___"])
     refused(gpt, out, GOOD, "A prompt answers by words in a blank, and regression is not answered so", task="regression")
 

@@ -81,6 +81,7 @@ def test_the_classifier_learns_from_soft_labels_alone(made: Path, body_of: Any, 
     tuned = load_tuned(made)
     settings = read_json(made / "train" / "run.json", "")
     assert settings["temperature"] == 2.0 and Path(settings["soft"]) == made / "train" / "soft_labels.jsonl"
+    assert settings["training"]["batch"] == 16, "by the texts that it learns from, not by the eight examples"
     assert type(tuned.tasks[0]).__name__ == "LabelTask" or not hasattr(tuned.tasks[0], "prompt")
     file = tmp_path / "soft.jsonl"
     examples = [Example(texts=(text,)) for text in ("The cat finds it.", "My sister paints.")]

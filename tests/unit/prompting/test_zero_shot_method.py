@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 import plume
+from plume.prompting.usual import usual_templates
+from plume.readers.example import Example
+from plume.tasks.multiple_choice import TASK as MULTIPLE_CHOICE
 
 
 @pytest.mark.parametrize("family", ["bert", "gpt2"])
@@ -23,3 +26,10 @@ def test_what_labels_are_worth_is_taken_off(body_of: Any, few: Path, plain: Path
         expected = np.array([list(one["scores"].values()) for one in bare.predict(lines[:3])]) / worth
         found = [list(one["scores"].values()) for one in made.predict(lines[:3])]
         assert np.array(found) == pytest.approx(expected / expected.sum(1, keepdims=True), abs=1e-4)
+
+
+def test_without_a_template_the_blank_of_the_texts_is_filled() -> None:
+    """ChID's stands in the text: one behind it would ask something else."""
+    choices = [Example(texts=(f"the {who} #idiom# a box", "finds", "paints"), answer=0) for who in ("cat", "captain")]
+    assert usual_templates(MULTIPLE_CHOICE, choices) == ("{text}",)
+    assert usual_templates(MULTIPLE_CHOICE, [*choices, Example(texts=("What is it?", "a box", "home"), answer=1)]) == ("{text} ___",)

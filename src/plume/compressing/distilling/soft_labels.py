@@ -22,6 +22,7 @@ from plume.data.store import cache_home
 from plume.readers.example import Example
 from plume.train.device import to_device
 from plume.tuning.kinds.regression import Regression
+from plume.tuning.prompts.prompted import Prompted
 from plume.tuning.rows.questions import Floats, Questions, inference_batches
 from plume.tuning.task import Task
 from plume.tuning.tuned import TunedModel
@@ -49,10 +50,14 @@ def _scores_of(folder: Path, task: Task, examples: Sequence[Example], asked: Que
             "what it writes (--method sequence)."
         )
     questions, _ = own.questions(examples, teacher.coder())
-    table = computed_once(f"soft-labels/{key_of(folder, own, examples)}.npy", lambda: soft_table(teacher, own, questions))
+    table = computed_once(f"soft-labels/{key_of(folder, own, examples)}.npy", lambda: _said(teacher, own, questions, examples))
     if isinstance(own, Regression) and isinstance(task, Regression):
         table = table + np.float32(own.origin - task.origin)
     return aligned(table, questions, asked)
+
+
+def _said(teacher: TunedModel, task: Task, questions: Questions, examples: Sequence[Example]) -> Floats:
+    return task.taught(teacher, examples) if isinstance(task, Prompted) else soft_table(teacher, task, questions)
 
 
 def computed_once(name: str, work: Callable[[], Floats]) -> Floats:

@@ -56,7 +56,7 @@ class AutoPrompt(PromptMethod):
         """What every candidate gets; or the signal that stopped it."""
         file = job.folder / _TRIED
         if file.exists():
-            return [TriedPrompt(**one | {"right": tuple(one["right"])}) for one in read_json(file, "what was tried")]
+            return [TriedPrompt.of(one) for one in read_json(file, "what was tried")]
         candidates = list(self._candidates(job))
         refuse_words(job)
         tried: list[TriedPrompt] = []

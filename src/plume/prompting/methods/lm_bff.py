@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -13,6 +14,7 @@ from plume.prompting.job import PromptJob
 from plume.prompting.method import PromptMethod
 from plume.prompting.shots import demonstrations_of
 from plume.prompting.template_choice import chosen_template
+from plume.readers.example import Example
 from plume.train.card import CARD
 from plume.tuning.prompts.demonstrations import Demonstrations
 from plume.tuning.prompts.one_of_each import OneOfEachLabel
@@ -37,8 +39,9 @@ class TrainedDemonstrations(PromptMethod):
         choice = OneOfEachLabel(draws=self.draws, nearest=self.nearest, seed=job.settings.seed)
         if not job.prompted(job.templates[0]).labels:
             raise PlumeError(
-                "--method lm-bff shows an example of each label, and these examples have choices of their own: take pattern or pet."
+                "--method lm-bff shows an example of each label, and these examples have choices of their own: take pattern or in-context."
             )
+        _refuse_single(job.prepared.train)
         writer = Path(self.writer) if self.writer else None
         found = chosen_template(job, writer, beams=self.beams, offer=self.offer, folds=self.folds)
         if found.stopped_by is not None:
@@ -53,6 +56,19 @@ class TrainedDemonstrations(PromptMethod):
             write_text(job.folder / CARD, card + "\n" + found.section)
             job.clear_parts()
         return stopped_by
+
+
+def _refuse_single(examples: Sequence[Example]) -> None:
+    """A text that is its label's only one would be shown itself, and so its answer."""
+    texts: dict[object, set[tuple[str, ...]]] = {}
+    for one in examples:
+        texts.setdefault(one.answer, set()).add(one.texts)
+    for label, some in texts.items():
+        if len(some) < 2:
+            raise PlumeError(
+                f"The label '{label}' has one example, which cannot be both asked about and shown beside itself: give two or more of each, or "
+                "take --method pattern."
+            )
 
 
 METHOD = TrainedDemonstrations()

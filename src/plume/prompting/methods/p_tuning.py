@@ -13,10 +13,10 @@ from plume.tuning.adapting.soft import SoftPrompting
 
 @dataclass(frozen=True, kw_only=True)
 class PTuning(PromptMethod):
-    """With few examples the authors tune the model too, the tokens at ten times its learning rate (`factor`). `tokens`: 0 for as many as the template
-    has, or 6."""
+    """With few examples the authors tune the model too, the tokens at ten times its learning rate (`factor`). `tokens`: where nothing is said as many
+    as the template has, or 6."""
 
-    tokens: int = 0
+    tokens: int | None = None
     encoder: SoftEncoder = SoftEncoder.LSTM
     frozen: bool = False
     factor: float = 10.0

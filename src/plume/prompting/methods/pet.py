@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from plume.prompting.job import PromptJob
@@ -42,7 +42,8 @@ class PatternEnsemble(PromptMethod):
             write_soft_labels(soft, job.unlabelled, mixed(tables, [self.weight(weights, one) for one in members]))
         stopped_by = job.tune(
             job.prepared.task, job.folder, kind=SoftLabelSettings, soft=str(soft.absolute()), temperature=self.temperature,
-            budget=self._budget(job), answer=By.HEAD,  # whose scores are compared; also of those that could write it
+            budget=self._budget(job), wishes=replace(job.wishes, batch=self._batch(job)),
+            answer=By.HEAD,  # whose scores are compared; also of those that could write it
         ).outcome.stopped_by  # fmt: skip
         if stopped_by is None:
             job.clear_parts()
@@ -73,7 +74,11 @@ class PatternEnsemble(PromptMethod):
             return job.settings.budget
         texts = len(job.unlabelled)
         epochs = epochs_for(texts) if self.soft_epochs is None else self.soft_epochs
-        return f"{max(1, round(epochs * -(-texts // (job.settings.batch or _ROWS))))}steps"
+        return f"{max(1, round(epochs * -(-texts // self._batch(job))))}steps"
+
+    def _batch(self, job: PromptJob) -> int:
+        """By the texts, not by the few examples beside them."""
+        return job.settings.batch or _ROWS
 
 
 METHOD = PatternEnsemble()

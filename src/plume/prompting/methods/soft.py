@@ -20,9 +20,9 @@ class SoftStart(enum.StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class PromptTuning(PromptMethod):
-    """The model is frozen. `tokens`: 0 for as many as the template has, or 20."""
+    """The model is frozen. `tokens`: where nothing is said as many as the template has, or 20."""
 
-    tokens: int = 0
+    tokens: int | None = None
     start: SoftStart = SoftStart.WORDS
 
     def run(self, job: PromptJob) -> str | None:

@@ -37,5 +37,8 @@ class Prompt(Part):
             if not self.words and re.fullmatch("-?[0-9]+", label):
                 raise PlumeError(f"The label '{label}' says nothing to a model: put it in words, --labels {label}=WORDS,…")
         if strange := [label for label in known if label not in labels]:
-            raise PlumeError(f"There are words for '{strange[0]}', which is no label of the training file: {', '.join(labels)}.")
+            raise PlumeError(
+                f"There are words for '{strange[0]}', which is no label of the training file ({', '.join(labels)}): leave them out, or give "
+                "examples of it."
+            )
         return [known[label] for label in labels]

@@ -28,6 +28,7 @@ from plume.tuning.prompts.prompt import Prompt
 from plume.tuning.prompts.questions import PromptQuestions, prompt_questions
 from plume.tuning.prompts.scoring import LabelScores
 from plume.tuning.prompts.showing import ShownLayout
+from plume.tuning.prompts.template import without_soft
 from plume.tuning.rows.questions import Floats, Questions
 from plume.tuning.rows.rows import Coder
 from plume.tuning.task import Answering, Prediction, Responses, mark_cut
@@ -57,14 +58,16 @@ class Prompted(WrappedTask):
         """With the model's way to say what stands in a blank; of a run that goes on it is known."""
         if self.blank is not None:
             return self
-        model = network(body, "LabelWord vectors fill no blanks: a prompt needs a model that predicts tokens, such as bert, gpt2 or t5.")
+        model = network(body, "Word vectors fill no blanks: a prompt needs a model that predicts tokens, such as bert, gpt2 or t5.")
         blank = blank_of(Abilities(model, tokenizer), left_to_right=self.prompt.left_to_right)
         made = replace(self, blank=blank, soft_from=body.vocabulary)
         made.layout(tokenizer, length=body.longest or 512, name=model.recipe.name)  # refuses what cannot be said
         return made
 
     def anew(self) -> Self:
-        return replace(self, blank=None, prior=())
+        """For a student, which has not learned the teacher's tokens. Shown examples and calibration are in the scores that it is taught."""
+        prompt = replace(self.prompt, template=without_soft(self.prompt.template))
+        return replace(self, prompt=prompt, blank=None, prior=(), nothing=(), demonstrations=None)
 
     def over_tokens(self, body: Body, tokenizer: Tokenizer) -> Self:
         return replace(self, blank=None).suited(body, tokenizer, ())
@@ -142,12 +145,23 @@ class Prompted(WrappedTask):
     # Answers
 
     def respond(self, model: Answering, examples: Sequence[Example]) -> Responses:
+        table, questions, notes = self._scored(model, examples)
+        return mark_cut(self.answers(table, questions, examples), questions), notes
+
+    def taught(self, model: Answering, examples: Sequence[Example]) -> Floats:
+        """[G, L] the scores that it decides by, as a student learns them: with what is shown, and what labels are worth taken off."""
+        return self._less_prior(self._scored(model, examples)[0])
+
+    def _scored(self, model: Answering, examples: Sequence[Example]) -> tuple[Floats, PromptQuestions, Counter[str]]:
         chosen = None if self.demonstrations is None else self.demonstrations.chosen(examples, embed=model.body.embed)
         questions, notes = self.asked(examples, model.coder(), chosen)
         table = self._table(model, questions)
         if self.nothing and self.labels:
             table = table - self._worth(model, examples, chosen)
-        return mark_cut(self.answers(table, questions, examples), questions), notes
+        return table, questions, notes
+
+    def _less_prior(self, table: Floats) -> Floats:
+        return table - np.array(self.prior, np.float32) if self.prior else table
 
     def _table(self, model: Answering, questions: PromptQuestions) -> Floats:
         return model.table(questions) if questions.shared is None else table_by_prefixes(model.body.abilities, questions)
@@ -163,8 +177,7 @@ class Prompted(WrappedTask):
         return worth[[place[one] for one in chosen]] if chosen else worth[[0] * len(examples)]
 
     def answers(self, table: Floats, questions: Questions, examples: Sequence[Example]) -> list[Prediction]:
-        if self.prior:
-            table = table - np.array(self.prior, np.float32)
+        table = self._less_prior(table)
         if isinstance(self.task, LabelTask):
             return self.task.answers(table, questions, examples)
         # A line for each choice, as the task has it.

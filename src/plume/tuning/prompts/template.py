@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from plume.core.errors import PlumeError
+from plume.data.lines import read_lines
 
 SLOT = re.compile(r"\{\}|\{label\}|\{mask\}|\[MASK\]|<mask>|_{3,}")  # where the label goes
 SLOT_IN_TEXT = re.compile(rf"#\w+#|{SLOT.pattern}")  # … where the text itself has the blank, as ChID's "#idiom#"
@@ -15,6 +17,8 @@ TEXTS = {"{text}": 0, "{text_a}": 0, "{text_b}": 1}
 _SOFT = re.compile(r"\{soft(?::(\d+))?\}")
 _CUTS = re.compile(r"(\{text(?:_[ab])?\}|\{soft(?::\d+)?\})")
 _FIELD = re.compile(r"\{[^{}]*\}")
+_EXAMPLE = "'{text} It was ___.'"
+_LONGEST = 1 << 20  # bytes of a line
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,15 @@ def pieces_of(template: str, *, texts: int | None = None, blank_in_text: bool = 
     return [piece for piece in found if not (isinstance(piece, Fixed) and not piece.said)]
 
 
+def without_soft(template: str) -> str:
+    """For a model that has not learned them.
+
+    >>> without_soft("{soft:3}{text}{soft} It is ___.")
+    '{text} It is ___.'
+    """
+    return _SOFT.sub("", template)
+
+
 def soft_tokens(template: str) -> int:
     """How many tokens of it are learned.
 
@@ -102,6 +115,8 @@ def _check(template: str, texts: int | None, blank_in_text: bool) -> None:
         raise PlumeError(
             f"The template '{template}' has {strange[0]}, which stands for nothing: use {{text}}, {{text_b}}, {{soft:3}} and ___."
         )
+    if none := [one[0] for one in _SOFT.finditer(template) if one[1] is not None and not int(one[1])]:
+        raise PlumeError(f"The template '{template}' has {none[0]}, which is no token that could be learned: write {{soft:1}} or more.")
     if len(set(named)) < len(named):
         raise PlumeError(f"The template '{template}' says the same text twice: each stands in it once.")
     if missing := sorted(set(range(texts or 1)) - set(named)):
@@ -115,14 +130,31 @@ def _many(texts: int) -> str:
     return "one text" if texts == 1 else f"{texts} texts"
 
 
-def read_templates(said: Sequence[str]) -> tuple[str, ...]:
-    """Each a template; those of a file stand a line each."""
+def read_templates(said: Sequence[str], *, blank_in_text: bool = False) -> tuple[str, ...]:
+    """Each a template; those of a file stand a line each, and what is wrong with one is said with its line."""
     found: list[str] = []
     for one in said:
-        path = Path(one)
-        if not SLOT.search(one) and path.suffix and path.is_file():
-            lines = path.read_text(encoding="utf-8-sig").splitlines()
-            found += [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+        if not SLOT.search(one) and os.path.isfile(one):  # which takes names of any length
+            found += _of_file(Path(one), blank_in_text)
+        elif one and not SLOT.search(one) and "{" not in one:
+            raise PlumeError(f"'{one}' is no file, and no template either: that has {{text}} and a blank, such as {_EXAMPLE}.")
         else:
             found.append(one)
     return tuple(dict.fromkeys(found))
+
+
+def _of_file(path: Path, blank_in_text: bool) -> list[str]:
+    """One a line; lines that begin with # say something to who reads them."""
+    found: list[str] = []
+    for number, line in read_lines(path, longest=_LONGEST):
+        template = line.removeprefix("\ufeff").strip()
+        if not template or template.startswith("#"):
+            continue
+        try:
+            pieces_of(template, texts=2 if "{text_b}" in template else 1, blank_in_text=blank_in_text)
+        except PlumeError as refused:
+            raise PlumeError(f"{path}, line {number}: {refused}") from None
+        found.append(template)
+    if not found:
+        raise PlumeError(f"{path} holds no template: write one a line, such as {_EXAMPLE}.")
+    return found
