@@ -79,11 +79,20 @@ def _finish(job: CompressionJob, work: object) -> Compressed:
     before = one[0] if one else figures_together(job.sources, made.data, split=made.split)
     step = CompressionStep(
         method=made.method.name, settings=describe(made.method), seconds=seconds, before=before, after=after,
-        timed_on=None if after.speed is None else timed_on(),
+        timed_on=None if after.speed is None else timed_on(), text=tuple(Path(path).name for path in made.text),
     )  # fmt: skip
     job.save()
     write_lineage(job.folder, job.sources, step)
     return Compressed(folder=job.folder, before=before, after=after)
+
+
+def _refuse_text(method: Compression, source: Path) -> None:
+    """Text that would say nothing to the method."""
+    if method.reads_text(tuned=is_tuned(source)):
+        return
+    tuned = method.reads_text(tuned=False)
+    why = f"{source} is tuned, so what matters is told by its labelled rows" if tuned else f"{method.name} reads no plain text"
+    raise PlumeError(f"{why}: leave out --text.")
 
 
 def _data(method: Compression, sources: Sequence[Path], train: Sequence[str], dev: Sequence[str]) -> tuple[TaskData, ...]:

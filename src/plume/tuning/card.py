@@ -13,6 +13,7 @@ from plume.core.files import write_text
 from plume.core.part import describe
 from plume.train.card import CARD, sparkline, table, versions
 from plume.train.loop import Outcome
+from plume.tuning.bodies import read_model
 from plume.tuning.preparing import PreparedTask
 from plume.tuning.settings import TuneSettings
 
@@ -34,7 +35,7 @@ def write_card(
     every = sum(parameter.numel() for parameter in model.parameters())
     sections = [
         f"# {', '.join(one.task.called for one in prepared)}",
-        f"{Path(settings.model).name}, fine-tuned by plume {__version__} in mode {settings.adaptation.mode}"
+        f"{_origin(Path(settings.model), folder)}, fine-tuned by plume {__version__} in mode {settings.adaptation.mode}"
         + (" **from scratch, without the pre-trained weights**" if settings.from_scratch else "")
         + f": {learning:,} of {every:,} parameters trained.",
         "## Best scores on dev" if any(one.held_out for one in prepared) else "## Scores on the training examples",
@@ -57,6 +58,14 @@ def write_card(
         versions(),
     ]  # fmt: skip
     write_text(folder / CARD, "\n\n".join(sections) + "\n")
+
+
+def _origin(model: Path, folder: Path) -> str:
+    """What was tuned, as users know it: a student or a pruned network that was made within the run has no name but its recipe's."""
+    if folder.resolve() not in model.resolve().parents:
+        return model.name
+    recipe = read_model(model)[0].recipe
+    return f"{recipe.name}/{recipe.size}"
 
 
 def how_ended(outcome: Outcome, settings: TuneSettings) -> str:

@@ -19,6 +19,8 @@ from plume.compressing.compress import resume
 from plume.compressing.distilling import soft_labels
 from plume.compressing.distilling.hard_labels import hard_labels
 from plume.compressing.distilling.network import DistilledModel
+from plume.compressing.lineage import read_lineage
+from plume.compressing.measuring import figures_of
 from plume.compressing.method import described
 from plume.compressing.options import compress_from_options
 from plume.core.errors import PlumeError
@@ -289,6 +291,27 @@ def _read(made: TunedModel, path: Path) -> Any:
 def test_a_student_larger_than_its_teacher_is_said(teacher: Any, base: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     small(teacher(), tmp_path / "out", student=str(base("bert", 64)), epochs=1.0, quiet=False)
     assert "more than its teacher with" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_student_of_several_teachers_stands_in_their_place(
+    teacher: Any, base: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One that is larger than each of them, and smaller than all together, does make something smaller."""
+    teachers = [teacher(), teacher("ner")]
+    small(teachers, tmp_path / "out", "bam", student=str(base("bert", 40)), epochs=1.0, quiet=False)
+    lineage = read_lineage(tmp_path / "out")
+    assert lineage is not None
+    (step,) = lineage.steps
+    assert max(figures_of(one).parameters for one in teachers) < step.after.parameters < step.before.parameters
+    assert "nothing gets smaller" not in " ".join(capsys.readouterr().err.split())
+
+
+def test_the_card_says_what_a_student_was_and_what_it_was_fed(teacher: Any, data: Path, tmp_path: Path) -> None:
+    small(teacher(), tmp_path / "out", student="bert/tiny", epochs=1.0, text=str(data / "more.txt"))
+    card = (tmp_path / "out" / "card.md").read_text(encoding="utf-8")
+    assert "bert/tiny, fine-tuned" in card and "with more.txt |" in card
+    lineage = read_lineage(tmp_path / "out")
+    assert lineage is not None and lineage.steps[0].text == ("more.txt",)
 
 
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
