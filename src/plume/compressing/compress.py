@@ -16,7 +16,10 @@ from plume.core.errors import PlumeError
 from plume.core.files import removed_if_refused
 from plume.core.part import describe
 from plume.hf.importing import check_free
+from plume.model.checkpoint import read_recipe
+from plume.static.model import is_word_model
 from plume.train.metrics import METRICS
+from plume.tuning.declared import is_tuned
 from plume.tuning.settings import TaskData
 
 
@@ -43,12 +46,17 @@ def compress(
 ) -> Compressed:
     """`train` and `dev` are labelled files, by default those that the model was tuned on; `options` are fields of `JobSettings`."""
     check_free(folder)
+    for source in sources:
+        if not is_tuned(source) and not is_word_model(source):
+            read_recipe(source)  # says what is there instead of a model, before anything is done
     if len(sources) != 1 and not method.several:
         raise PlumeError(f"{method.name} takes one model, not {len(sources)}: --method ensemble takes several.")
     if method.by_task and (train or dev):
         raise PlumeError(f"{method.name} takes the files that each model was tuned on: leave out --train and --dev.")
     if method.by_pairs and train:
         raise PlumeError(f"{method.name} is about vectors of plain text, and answers say nothing about these: give --text, not --train.")
+    if text:
+        _refuse_text(method, sources[0])
     settings = JobSettings(
         sources=_absolute(sources), method=method, data=_data(method, sources, train, dev), split=split_of(sources[0]), text=_absolute(text),
         pairs=_absolute(dev) if method.by_pairs else (), **options,  # type: ignore[arg-type]
