@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from plume.compressing.job import CompressionJob, JobSettings, data_by_task, data_of, read_job, split_of
-from plume.compressing.lineage import CompressionStep, Figures, write_lineage
+from plume.compressing.lineage import CompressionStep, Figures, read_lineage, write_lineage
 from plume.compressing.measuring import SECONDS, figures_side_by_side, timed_on
 from plume.compressing.method import Compression
 from plume.compressing.together import figures_together
 from plume.core.errors import PlumeError
-from plume.core.files import removed_if_refused
+from plume.core.files import read_json, removed_if_refused, write_json
 from plume.core.part import describe
 from plume.hf.importing import check_free
 from plume.model.checkpoint import read_recipe
@@ -21,6 +21,8 @@ from plume.static.model import is_word_model
 from plume.train.metrics import METRICS
 from plume.tuning.declared import is_tuned
 from plume.tuning.settings import TaskData
+
+_TOOK = Path("train") / "took.json"  # seconds, of a run that was stopped
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,9 +78,11 @@ def _finish(job: CompressionJob, work: object) -> Compressed:
     assert callable(work)
     began = time.perf_counter()
     stopped_by = work(job)
+    ended = read_lineage(job.folder)
+    seconds = _seconds_before(job.folder) + time.perf_counter() - began if ended is None else ended.steps[-1].seconds
     if stopped_by is not None:
+        write_json(job.folder / _TOOK, seconds)
         return Compressed(folder=job.folder, stopped_by=stopped_by)
-    seconds = time.perf_counter() - began
     made = job.settings
     timing = SECONDS if made.timed else 0.0
     # Several teachers are not one model that could be timed.
@@ -92,6 +96,11 @@ def _finish(job: CompressionJob, work: object) -> Compressed:
     job.save()
     write_lineage(job.folder, job.sources, step)
     return Compressed(folder=job.folder, before=before, after=after)
+
+
+def _seconds_before(folder: Path) -> float:
+    """What the run had taken when it was stopped: a part of what the model cost."""
+    return float(read_json(folder / _TOOK, "seconds of a run")) if (folder / _TOOK).exists() else 0.0
 
 
 def _refuse_text(method: Compression, source: Path) -> None:

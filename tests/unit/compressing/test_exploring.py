@@ -177,3 +177,10 @@ def test_the_front(places: list[tuple[int, int]]) -> None:
     for quality, latency in places:
         beaten = [(q, ms) for q, ms in front if q >= quality and ms <= latency and (q, ms) != (quality, latency)]
         assert ((quality, latency) in front) == (not beaten)
+
+
+@pytest.mark.parametrize("option", [("--control",), ("--augment", "masking"), ("--set", "temperature=2")])
+def test_options_of_one_method_are_refused(option: tuple[str, ...], tuned: Path, tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["compress", str(tuned), "--explore", "--out", str(tmp_path / "front"), *option])
+    assert isinstance(result.exception, PlumeError) and f"leave out {option[0]}" in str(result.exception)
+    assert not (tmp_path / "front").exists()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import shutil
 import signal
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ import pytest
 import torch
 
 import plume
+from plume.compressing import compress as compressing
 from plume.compressing.compress import resume
 from plume.compressing.distilling import soft_labels
 from plume.compressing.distilling.hard_labels import hard_labels
@@ -187,6 +190,26 @@ def test_a_run_that_is_stopped_goes_on_to_the_same_bits(
     source = teacher(task, "t5" if task == "text-to-text" else "bert")
     given: dict[str, Any] = {"epochs": 1.0, "batch": 8, "rate": 3e-3, "quiet": True} | options
     stopped_and_resumed(lambda out: compress_from_options(source, method=method, out=out, **given), tmp_path, monkeypatch, at=3)
+
+
+def test_what_a_stopped_run_took_is_the_sum_of_its_parts(teacher: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once more, when all is done, costs nothing more."""
+    clock = itertools.count(step=100.0)
+    monkeypatch.setattr(compressing, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    step = loops.Loop._step
+
+    def told(self: Any, *given: Any, **more: Any) -> Any:
+        signal.raise_signal(signal.SIGTERM)
+        return step(self, *given, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(loops.Loop, "_step", told)
+        given: dict[str, Any] = {"method": "distil", "epochs": 1.0, "batch": 8, "timed": False, "quiet": True}
+        assert compress_from_options(teacher(), out=tmp_path / "out", **given).stopped_by == "SIGTERM"
+    for _ in range(2):
+        resume(tmp_path / "out", quiet=True)
+        lineage = read_lineage(tmp_path / "out")
+        assert lineage is not None and [one.seconds for one in lineage.steps] == [200.0]
 
 
 def test_another_teacher_is_not_gone_on_with(teacher: Any, data: Path, tmp_path: Path) -> None:
