@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from safetensors.torch import load_file
 
 import plume
+from plume import api
 from plume.compressing.compress import compress
 from plume.compressing.method import method
 from plume.core.errors import PlumeError
@@ -97,6 +98,15 @@ def test_a_sentence_model_by_onnx_runtime(folder: Any) -> None:
     small.save(made.with_name("again"))
     assert preferred_runtime(made.with_name("again")) == "torch"
     assert np.array_equal(plume.load(made.with_name("again")).embed(TEXTS), plume.load(made, runtime="torch").embed(TEXTS))
+
+
+def test_a_graph_is_held_against_torch_whatever_the_directory_prefers(folder: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not against answers in 8 bits: a file in full precision would be refused where these differ."""
+    pytest.importorskip("onnxruntime")
+    made, checked = quantised(folder("bert")), []
+    monkeypatch.setattr(api, "write_graph", lambda model, *_, **__: checked.append(model))
+    plume.export_graph(made, out=tmp_path / "out")
+    assert preferred_runtime(made) == "onnx-int8" and not isinstance(checked[0].runtime, OtherLayersByTorch)
 
 
 def test_what_onnx_runtime_cannot_run_prefers_torch(folder: Any) -> None:
