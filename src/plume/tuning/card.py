@@ -11,9 +11,10 @@ from torch import nn
 from plume._version import __version__
 from plume.core.files import write_text
 from plume.core.part import describe
+from plume.model.checkpoint import read_recipe
+from plume.static import model as word_models
 from plume.train.card import CARD, sparkline, table, versions
 from plume.train.loop import Outcome
-from plume.tuning.bodies import read_model
 from plume.tuning.preparing import PreparedTask
 from plume.tuning.settings import TuneSettings
 
@@ -64,7 +65,7 @@ def _origin(model: Path, folder: Path) -> str:
     """What was tuned, as users know it: a student or a pruned network that was made within the run has no name but its recipe's."""
     if folder.resolve() not in model.resolve().parents:
         return model.name
-    recipe = read_model(model)[0].recipe
+    recipe = word_models.read_recipe(model) if word_models.is_word_model(model) else read_recipe(model)
     return f"{recipe.name}/{recipe.size}"
 
 
