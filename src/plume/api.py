@@ -214,7 +214,8 @@ def export_graph(
     sentence.json. All is checked against torch on the texts of `check`, or on texts that plume brings along; in full precision the answers must
     be the same.
     """
-    return write_graph(load(folder), Path(out), to=to, int8=int8, task=task, check=None if check is None else Path(check))
+    model = load(folder, runtime="torch")  # also where the directory prefers 8 bits, whose answers are not those of the file
+    return write_graph(model, Path(out), to=to, int8=int8, task=task, check=None if check is None else Path(check))
 
 
 def export_sentence_transformers(folder: str | Path, *, out: str | Path) -> None:

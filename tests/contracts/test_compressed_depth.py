@@ -142,8 +142,12 @@ def test_recovery_is_the_default_where_rows_are_known(tuned: Any, base: Any, row
     plain = read_weights(tmp_path / "plain/model.safetensors")
     assert all(torch.equal(shrunk[name], plain[name]) for name in shrunk), "recovery began with what is written otherwise"
     for refused, options, reason in (
-        (source, {"settings": ["recover=false"], "epochs": 1.0}, "Nothing is trained here, since recover=false says so: leave out --epochs"),
-        (base("bert"), {"rate": 1e-3}, "no labelled rows are known: leave out --rate"),
+        (
+            source,
+            {"settings": ["recover=false"], "epochs": 1.0},
+            "Nothing is trained here, since recover=false says so: leave out --epochs, or learn again .--set recover=true",
+        ),
+        (base("bert"), {"rate": 1e-3}, "no labelled rows are known: leave out --rate, or tune the model first"),
         (base("bert"), {"settings": ["recover=true"]}, "not tuned for a task, so there are no labelled rows to recover on"),
         (base("bert"), {"settings": ["choose=importance"]}, "no task whose loss would say which layers matter"),
         (source, {"depth": 3}, "Of 2 layers at least one and at most all can stay, not 3"),

@@ -96,8 +96,7 @@ def run(
         _finish(go_on(resume, quiet=quiet), quiet=quiet)
         return
     if explore and models and out is not None:
-        if set_:
-            raise PlumeError("--explore tries several settings of each method itself: leave out --set.")
+        _refuse_beside_explore(set=set_, control=control, augment=augment)
         in_language(FRAME, language or "en")  # before hours of work
         found = explore_from_options(
             models, out=out, method=method, train=train, dev=dev, text=text, overrides=training or (), language=language or "en", quiet=quiet,
@@ -127,6 +126,17 @@ def run(
         **options,
     )
     _finish(made, quiet=quiet)
+
+
+def _refuse_beside_explore(**options: object) -> None:
+    """Options of one method say nothing where many are tried."""
+    from plume.core.errors import PlumeError
+
+    for name, value in options.items():
+        if value:
+            raise PlumeError(
+                f"--explore tries several settings of each method itself, with a control beside each student: leave out --{name}."
+            )
 
 
 def _list_methods() -> None:

@@ -37,6 +37,12 @@ class JobSettings(Part):
     overrides: tuple[str, ...] = ()  # of the training
     timed: bool = True  # is the model timed, before and after?
 
+    def refuse_training(self, why: str, instead: str = "") -> None:
+        """Wishes for training are an error where nothing is trained; `instead` is what else a user can do than leave them out."""
+        named = [name for name in ("epochs", "batch", "rate", "budget", "overrides") if getattr(self, name)]
+        if named:
+            raise PlumeError(f"Nothing is trained here, since {why}: leave out --{named[0].replace('overrides', 'training')}{instead}.")
+
 
 @dataclass(frozen=True, kw_only=True)
 class CompressionJob:

@@ -49,6 +49,12 @@ class CompressionStep:
     before: Figures
     after: Figures
     timed_on: TimedOn | None = None
+    text: tuple[str, ...] = ()  # names of the plain texts that it was fed
+
+    @property
+    def how(self) -> str:
+        """Method, settings and text, as the card has them."""
+        return f"{self.method}: `{self.settings}`" + (f", with {', '.join(self.text)}" if self.text else "")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +77,7 @@ def _step(told: dict[str, Any]) -> CompressionStep:
     figures = {name: figures_from(told[name]) for name in ("before", "after")}
     machine = told.get("timed_on")
     timed_on = machine and TimedOn(**{**machine, "instructions": tuple(machine["instructions"])})
-    return CompressionStep(**{**told, **figures, "timed_on": timed_on})
+    return CompressionStep(**{**told, **figures, "timed_on": timed_on, "text": tuple(told.get("text", ()))})
 
 
 def figures_from(told: dict[str, Any]) -> Figures:
@@ -96,7 +102,7 @@ def write_lineage(folder: Path, sources: list[Path], step: CompressionStep) -> N
 def in_words(lineage: Lineage) -> str:
     """The section of the card."""
     rows = [
-        (number, f"{step.method}: `{step.settings}`", _change(step.before.parameters, step.after.parameters),
+        (number, step.how, _change(step.before.parameters, step.after.parameters),
          _change(step.before.bytes, step.after.bytes), _scores(step), *_speeds(step.before, step.after), duration(step.seconds))
         for number, step in enumerate(lineage.steps, 1)
     ]  # fmt: skip

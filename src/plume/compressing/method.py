@@ -40,6 +40,14 @@ class Compression(NamedMethod):
         """Does something learn, so that settings of training say something to it?"""
         return type(self).resume is not Compression.resume
 
+    def learns(self, *, labelled: bool) -> bool:
+        """…of a model whose labelled rows are known, or of one without any?"""
+        return self.trains
+
+    def reads_text(self, *, tuned: bool) -> bool:
+        """Does plain text say something to it, of a model that is tuned for a task, or of one that is not?"""
+        return False
+
     @property
     def is_direct(self) -> bool:
         """Is it a control itself: a student without a teacher?"""

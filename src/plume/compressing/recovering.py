@@ -50,16 +50,13 @@ def recovers(job: CompressionJob, small: object, recover: bool | None) -> bool:
     able = isinstance(small, TunedModel) and bool(job.settings.data)
     if recover and not able:
         _refuse(job, small)
-    if recover is False or not able:
-        made = job.settings
-        named = [name for name in ("epochs", "batch", "rate", "budget", "overrides") if getattr(made, name)]
-        if named:
-            why = "recover=false says so" if recover is False else "no labelled rows are known"
-            raise PlumeError(
-                f"Nothing is trained here, since {why}: leave out --{named[0].replace('overrides', 'training')}, or give --train FILE."
-            )
-        return False
-    return True
+    if recover is not False and able:
+        return True
+    if recover is False:
+        job.settings.refuse_training("recover=false says so", ", or learn again (--set recover=true)")
+    instead = ", or give --train FILE" if isinstance(small, TunedModel) else ", or tune the model first (plume tune)"
+    job.settings.refuse_training("no labelled rows are known", instead)
+    return False
 
 
 def _refuse(job: CompressionJob, small: object) -> None:

@@ -48,12 +48,16 @@ def _position(word: str, items: tuple[Any, ...], assignment: str) -> int:
 
 
 def _parse(text: str, hint: Any, assignment: str) -> Any:
-    if text.startswith("[") and str in (hint, *typing.get_args(hint)):
+    worded = str in (hint, *typing.get_args(hint))
+    if text.startswith("[") and worded:
         return text  # [MASK] is a word, not a list
     try:
-        return _evaluate(ast.parse(text, mode="eval").body, hint, assignment)
+        node = ast.parse(text, mode="eval").body
     except SyntaxError:
         return text  # a bare word or path: the field's type decides whether a string will do
+    if worded and isinstance(node, ast.BinOp | ast.Attribute):
+        return text  # torch-int8, bert/tiny and words.json are words, not a difference, a quotient or a field
+    return _evaluate(node, hint, assignment)
 
 
 def _evaluate(node: ast.expr, hint: Any, assignment: str) -> Any:

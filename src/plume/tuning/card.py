@@ -11,6 +11,8 @@ from torch import nn
 from plume._version import __version__
 from plume.core.files import write_text
 from plume.core.part import describe
+from plume.model.checkpoint import read_recipe
+from plume.static import model as word_models
 from plume.train.card import CARD, sparkline, table, versions
 from plume.train.loop import Outcome
 from plume.tuning.preparing import PreparedTask
@@ -34,7 +36,7 @@ def write_card(
     every = sum(parameter.numel() for parameter in model.parameters())
     sections = [
         f"# {', '.join(one.task.called for one in prepared)}",
-        f"{Path(settings.model).name}, fine-tuned by plume {__version__} in mode {settings.adaptation.mode}"
+        f"{_origin(Path(settings.model), folder)}, fine-tuned by plume {__version__} in mode {settings.adaptation.mode}"
         + (" **from scratch, without the pre-trained weights**" if settings.from_scratch else "")
         + f": {learning:,} of {every:,} parameters trained.",
         "## Best scores on dev" if any(one.held_out for one in prepared) else "## Scores on the training examples",
@@ -57,6 +59,14 @@ def write_card(
         versions(),
     ]  # fmt: skip
     write_text(folder / CARD, "\n\n".join(sections) + "\n")
+
+
+def _origin(model: Path, folder: Path) -> str:
+    """What was tuned, as users know it: a student or a pruned network that was made within the run has no name but its recipe's."""
+    if folder.resolve() not in model.resolve().parents:
+        return model.name
+    recipe = word_models.read_recipe(model) if word_models.is_word_model(model) else read_recipe(model)
+    return f"{recipe.name}/{recipe.size}"
 
 
 def how_ended(outcome: Outcome, settings: TuneSettings) -> str:

@@ -86,6 +86,21 @@ def test_a_control_learns_as_long_and_from_labels_alone(tuned: Path) -> None:
     assert "--budget 13steps" in command and "--text" not in command
 
 
+def test_each_variant_gets_what_says_something_to_it(tuned: Path) -> None:
+    """Text is for those that read it, a budget for those that learn: what one refuses must not keep it from being made."""
+    text = tuned.with_name("some.txt")
+    text.write_text("the cat\nthe old captain paints\n" * 30)
+    found = explore_from_options(
+        tuned, out=tuned.with_name("all"), method="heads,vocabulary,int8", text=text, quiet=True, timed=False, overrides=("layer_decay=0.9",),
+        seed=1, **BUDGET,
+    )  # fmt: skip
+    made = {one.name: one for one in found.frontier.models}
+    assert not any(one.reason for one in made.values())
+    assert "--text" not in made["heads-0.5"].command and "--budget 2steps" in made["heads-0.5"].command
+    assert "--text" in made["vocabulary"].command and "--budget" not in made["vocabulary"].command
+    assert not {"--budget", "--text", "--training"} & set(made["int8"].command.split())
+
+
 def test_a_models_command_makes_it(explored: exploring.Explored, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for line in next(one.command for one in explored.frontier.models if one.name == "distil-1+int8").split(" && "):
@@ -162,3 +177,10 @@ def test_the_front(places: list[tuple[int, int]]) -> None:
     for quality, latency in places:
         beaten = [(q, ms) for q, ms in front if q >= quality and ms <= latency and (q, ms) != (quality, latency)]
         assert ((quality, latency) in front) == (not beaten)
+
+
+@pytest.mark.parametrize("option", [("--control",), ("--augment", "masking"), ("--set", "temperature=2")])
+def test_options_of_one_method_are_refused(option: tuple[str, ...], tuned: Path, tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["compress", str(tuned), "--explore", "--out", str(tmp_path / "front"), *option])
+    assert isinstance(result.exception, PlumeError) and f"leave out {option[0]}" in str(result.exception)
+    assert not (tmp_path / "front").exists()

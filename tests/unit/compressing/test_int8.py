@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from safetensors.torch import load_file
 
 import plume
+from plume import api
 from plume.compressing.compress import compress
 from plume.compressing.method import method
 from plume.core.errors import PlumeError
@@ -99,6 +100,15 @@ def test_a_sentence_model_by_onnx_runtime(folder: Any) -> None:
     assert np.array_equal(plume.load(made.with_name("again")).embed(TEXTS), plume.load(made, runtime="torch").embed(TEXTS))
 
 
+def test_a_graph_is_held_against_torch_whatever_the_directory_prefers(folder: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not against answers in 8 bits: a file in full precision would be refused where these differ."""
+    pytest.importorskip("onnxruntime")
+    made, checked = quantised(folder("bert")), []
+    monkeypatch.setattr(api, "write_graph", lambda model, *_, **__: checked.append(model))
+    plume.export_graph(made, out=tmp_path / "out")
+    assert preferred_runtime(made) == "onnx-int8" and not isinstance(checked[0].runtime, OtherLayersByTorch)
+
+
 def test_what_onnx_runtime_cannot_run_prefers_torch(folder: Any) -> None:
     made = quantised(folder("elmo"))
     assert preferred_runtime(made) == "torch"
@@ -139,3 +149,35 @@ def test_misfits_are_refused(folder: Any, tmp_path: Path) -> None:
     with pytest.raises(PlumeError, match="no runtime 'onx-int8'"):
         quantised(folder("bert"), runtime="onx-int8")
     assert not (tmp_path / "bert-int8").exists()
+
+
+def test_what_trains_nothing_takes_no_wishes_for_training(folder: Any, tmp_path: Path) -> None:
+    """Nor text that it would not read: options that change nothing are a misunderstanding."""
+    source, text = folder("bert"), tmp_path / "text.txt"
+    text.write_text("the cat finds a wooden box\n" * 20)
+    for name, options, said in (
+        ("int8", {"epochs": 2.0}, "Nothing is trained here, .* leave out --epochs"),
+        ("int8", {"text": str(text)}, "int8 reads no plain text: leave out --text"),
+        ("static", {"text": str(text), "budget": "10steps"}, "leave out --budget"),
+        ("layers", {"text": str(text)}, "layers reads no plain text: leave out --text"),
+    ):
+        with pytest.raises(PlumeError, match=said):
+            plume.compress(source, method=name, out=tmp_path / "out", **options)
+        assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", ["int8", "heads", "distil", "static"])
+def test_what_is_no_model_is_refused(name: str, tmp_path: Path) -> None:
+    """By a sentence about what the user named, before anything is written."""
+    (tmp_path / "hf").mkdir()
+    (tmp_path / "hf" / "config.json").write_text("{}")
+    for source, said in (("nowhere", "There is no model directory at .*nowhere"), ("hf", "run 'plume import .*hf")):
+        with pytest.raises(PlumeError, match=said):
+            plume.compress(tmp_path / source, method=name, out=tmp_path / "out")
+        assert not (tmp_path / "out").exists()
+
+
+def test_a_runtime_is_named_as_it_is_written(folder: Any, tmp_path: Path) -> None:
+    """torch-int8 is a word, not a difference."""
+    plume.compress(folder("bert"), method="int8", out=tmp_path / "out", settings=["runtime=torch-int8"], timed=False, quiet=True)
+    assert preferred_runtime(tmp_path / "out") == "torch-int8"

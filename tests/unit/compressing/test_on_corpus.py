@@ -142,6 +142,8 @@ def test_what_does_not_fit_is_refused(teacher: Callable[[str], Path], text: str,
     bert = teacher("bert")
     with pytest.raises(PlumeError, match="--text FILE"):
         plume.compress(bert, method="distil", out=tmp_path / "a", quiet=True)
+    with pytest.raises(PlumeError, match="no answers to be learned"):
+        plume.compress(bert, method="sequence", out=tmp_path / "a", text=text, budget="1steps", quiet=True)
     with pytest.raises(PlumeError, match="leave out --epochs"):
         plume.compress(bert, method="distil", out=tmp_path / "a", text=text, epochs=2.0, quiet=True)
     with pytest.raises(PlumeError, match="judges what a generator"):

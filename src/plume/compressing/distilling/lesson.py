@@ -148,8 +148,9 @@ def _require_alike(teacher: TunedModel, student: TunedModel, theirs: str, own: s
 
 
 def _larger(settings: DistilSettings, tuned: TunedModel) -> list[str]:
-    """A sentence about a student that is larger than any of its teachers."""
+    """A sentence about a student that is larger than the teachers in whose place it stands."""
     own = sum(parameter.numel() for _, parameter in tuned.model.kept())
     folders = {folder for folders in settings.teachers for folder in folders}
-    most = max((parameters_in(Path(folder)) for folder in folders), default=own)
-    return [f"The student has {own:,} parameters, more than its teacher with {most:,}: nothing gets smaller."] if own > most else []
+    theirs = sum(parameters_in(Path(folder)) for folder in folders)
+    whom = "its teacher" if len(folders) == 1 else "its teachers together,"
+    return [f"The student has {own:,} parameters, more than {whom} with {theirs:,}: nothing gets smaller."] if own > theirs else []

@@ -67,6 +67,9 @@ class Distillation(Compression):
     def is_direct(self) -> bool:
         return self.untaught
 
+    def reads_text(self, *, tuned: bool) -> bool:
+        return True
+
     def makes(self, recipe: Recipe | StaticRecipe) -> Recipe | StaticRecipe:
         return recipe if self.student is None else recipe_of_student(self.student, recipe)
 
@@ -94,6 +97,8 @@ class Distillation(Compression):
 
     def run(self, job: CompressionJob) -> str | None:
         if len(job.sources) == 1 and not is_tuned(job.source):
+            if self.labelling is not Labelling.PEOPLE:
+                raise PlumeError(f"{job.source} is not tuned for a task, so it has no answers to be learned: tune it first (plume tune).")
             trained = self.student is None or Path(self.student).is_dir()
             return distil_on_corpus(job, self.student_of(job), self.compared, trained=trained)
         self.refuse_misfits(job)

@@ -121,9 +121,9 @@ class Exploration:
         shutil.rmtree(folder, ignore_errors=True)
         source = self.directory(variant.of) if variant.of else self.source
         budget = self._budget(variant)
-        wishes = {**self.settings.wishes, **({"budget": budget} if budget else {})}
+        wishes = {**self.settings.wished(variant), **({"budget": budget} if budget else {})}
         return compress(
-            [source], variant.chosen(), folder, **self.settings.files(variant), quiet=True, overrides=self.settings.overrides, timed=False,
+            [source], variant.chosen(), folder, **self.settings.files(variant), quiet=True, timed=False, overrides=self.settings.overridden(variant),
             **wishes,
         )  # fmt: skip
 

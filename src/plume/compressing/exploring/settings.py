@@ -11,6 +11,7 @@ from typing import Any
 from plume.compressing.exploring.variants import Variant
 from plume.core.errors import PlumeError
 from plume.core.files import read_json, write_json
+from plume.tuning.declared import is_tuned
 
 EXPLORE = "explore.json"
 _FILES = ("train", "dev", "text")
@@ -38,18 +39,33 @@ class ExploreSettings:
         words = ["plume", "compress", variant.of or self.model, "--method", variant.method]
         for name, value in variant.settings.items():
             words += [f"--{name}", str(value)]
-        wishes = {**self.wishes, **({"budget": budget} if budget else {})}
-        if variant.method != "int8":
-            words += [part for name, value in wishes.items() for part in (f"--{name}", str(value))]
-            words += [part for override in self.overrides for part in ("--training", override)]
+        wishes = {**self.wished(variant), **({"budget": budget} if budget else {})}
+        words += [part for name, value in wishes.items() for part in (f"--{name}", str(value))]
+        words += [part for override in self.overridden(variant) for part in ("--training", override)]
         words += [part for name in _FILES for path in self.files(variant)[name] for part in (f"--{name}", path)]
         made = shlex.join([*words, "--out", variant.name])
         return f"{before} && {made}" if before else made
 
     def files(self, variant: Variant) -> dict[str, tuple[str, ...]]:
-        """What the variant is fed: a control learns from labels alone."""
+        """What the variant is fed: a control learns from labels alone, and text is for those to whom it says something."""
         given = {name: getattr(self, name) for name in _FILES}
-        return given if not variant.control_of else {**given, "text": ()}
+        fed = not variant.control_of and variant.chosen().reads_text(tuned=self._tuned)
+        return given if fed else {**given, "text": ()}
+
+    def wished(self, variant: Variant) -> dict[str, Any]:
+        """Of the wishes those that say something to the variant: where nothing learns, there is no epoch and no budget."""
+        return {name: value for name, value in self.wishes.items() if name == "seed" or self._learns(variant)}
+
+    def overridden(self, variant: Variant) -> tuple[str, ...]:
+        """Of the settings of training likewise."""
+        return self.overrides if self._learns(variant) else ()
+
+    @property
+    def _tuned(self) -> bool:
+        return is_tuned(Path(self.model))
+
+    def _learns(self, variant: Variant) -> bool:
+        return variant.chosen().learns(labelled=self._tuned)
 
 
 def read_explore(folder: Path) -> ExploreSettings:

@@ -23,6 +23,9 @@ class NarrowTable(Shrinking):
     width: int = 128
     weighted: bool = True  # is a vector the more exact the more often its token occurs in --text and in what the model was tuned on?
 
+    def reads_text(self, *, tuned: bool) -> bool:
+        return True
+
     def body(self, job: CompressionJob, model: TunedModel | LanguageModel) -> Model:
         whole = network_of(model)
         made = with_narrow_table(whole, self.width, self._counts(job, model, whole))

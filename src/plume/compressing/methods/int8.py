@@ -39,6 +39,7 @@ class Int8(Compression):
 
     def run(self, job: CompressionJob) -> str | None:
         self._refuse_misfits(job.source)
+        job.settings.refuse_training("weights are rounded as they are")
         write_folder(job.folder, lambda folder: self._fill(job.source, folder))
         return None
 

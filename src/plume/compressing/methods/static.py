@@ -21,7 +21,11 @@ class StaticVectors(Compression):
     smoothing: float = 1e-3  # a token of share p weighs a / (a + p)
     column: str | None = None  # of the text, where the files are tables
 
+    def reads_text(self, *, tuned: bool) -> bool:
+        return True
+
     def run(self, job: CompressionJob) -> None:
+        job.settings.refuse_training("vectors are read off the model as it is")
         if not job.settings.text:
             raise PlumeError("How frequent a token is, is counted in a corpus: give one with --text FILE.")
         distil_static(job.source, job.settings.text, job.folder, dimensions=self.dimensions, smoothing=self.smoothing, column=self.column)

@@ -33,6 +33,9 @@ class VectorDistillation(Compression):
     distance: Distance = Distance.SQUARED
     dense: bool | None = None  # a learned layer to the teacher's dimensions; None: where the student has more of them
 
+    def reads_text(self, *, tuned: bool) -> bool:
+        return True
+
     def as_control(self) -> Self:
         raise PlumeError("Without a teacher there are no vectors to learn: leave out --control, and compare with 'plume sentences train'.")
 

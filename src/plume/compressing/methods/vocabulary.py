@@ -31,6 +31,9 @@ class FewerTokens(Shrinking):
     characters: bool = True  # do single ones stay that never occur? Without them some texts have unknown tokens
     recover: bool | None = False
 
+    def reads_text(self, *, tuned: bool) -> bool:
+        return True
+
     def run(self, job: CompressionJob) -> str | None:
         model = load(job.source)
         if isinstance(model, WordModel):

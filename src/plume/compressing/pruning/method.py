@@ -80,6 +80,9 @@ class GradientPruning(Pruning):
         if self.rounds < 1 or self.examples < 1:
             raise PlumeError(f"Pruning takes at least one round and one example, not {self.rounds} and {self.examples}.")
 
+    def reads_text(self, *, tuned: bool) -> bool:
+        return not tuned  # what matters to a task is told by its labelled rows
+
     def stay(self, job: CompressionJob, model: TunedModel | LanguageModel, unit: GatedUnit) -> Gates:
         return self.best(network_of(model), unit, self._scores(job, model), self.rounds)
 
@@ -96,8 +99,6 @@ class GradientPruning(Pruning):
 
 def _task_scores(job: CompressionJob, model: TunedModel, most: int) -> Scores:
     """Of all its tasks together."""
-    if job.settings.text:
-        raise PlumeError(f"{job.source} is tuned, so what matters is told by its labelled rows: leave out --text.")
     losses = []
     for one in job.need_data():
         train = prepare(one, known=True, seed=job.settings.split).train

@@ -23,6 +23,9 @@ class Shrinking(Compression):
     def trains(self) -> bool:
         return self.recover is not False
 
+    def learns(self, *, labelled: bool) -> bool:
+        return self.trains and labelled
+
     def run(self, job: CompressionJob) -> str | None:
         model = require_network(job.source, self.name)
         return finish_shrunk(job, self.smaller(job, model), recover=self.recover)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import shutil
 import signal
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,10 +17,13 @@ import pytest
 import torch
 
 import plume
+from plume.compressing import compress as compressing
 from plume.compressing.compress import resume
 from plume.compressing.distilling import soft_labels
 from plume.compressing.distilling.hard_labels import hard_labels
 from plume.compressing.distilling.network import DistilledModel
+from plume.compressing.lineage import read_lineage
+from plume.compressing.measuring import figures_of
 from plume.compressing.method import described
 from plume.compressing.options import compress_from_options
 from plume.core.errors import PlumeError
@@ -187,6 +192,26 @@ def test_a_run_that_is_stopped_goes_on_to_the_same_bits(
     stopped_and_resumed(lambda out: compress_from_options(source, method=method, out=out, **given), tmp_path, monkeypatch, at=3)
 
 
+def test_what_a_stopped_run_took_is_the_sum_of_its_parts(teacher: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once more, when all is done, costs nothing more."""
+    clock = itertools.count(step=100.0)
+    monkeypatch.setattr(compressing, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    step = loops.Loop._step
+
+    def told(self: Any, *given: Any, **more: Any) -> Any:
+        signal.raise_signal(signal.SIGTERM)
+        return step(self, *given, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(loops.Loop, "_step", told)
+        given: dict[str, Any] = {"method": "distil", "epochs": 1.0, "batch": 8, "timed": False, "quiet": True}
+        assert compress_from_options(teacher(), out=tmp_path / "out", **given).stopped_by == "SIGTERM"
+    for _ in range(2):
+        resume(tmp_path / "out", quiet=True)
+        lineage = read_lineage(tmp_path / "out")
+        assert lineage is not None and [one.seconds for one in lineage.steps] == [200.0]
+
+
 def test_another_teacher_is_not_gone_on_with(teacher: Any, data: Path, tmp_path: Path) -> None:
     copy = tmp_path / "teacher"
     shutil.copytree(teacher(), copy)
@@ -289,6 +314,27 @@ def _read(made: TunedModel, path: Path) -> Any:
 def test_a_student_larger_than_its_teacher_is_said(teacher: Any, base: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     small(teacher(), tmp_path / "out", student=str(base("bert", 64)), epochs=1.0, quiet=False)
     assert "more than its teacher with" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_student_of_several_teachers_stands_in_their_place(
+    teacher: Any, base: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One that is larger than each of them, and smaller than all together, does make something smaller."""
+    teachers = [teacher(), teacher("ner")]
+    small(teachers, tmp_path / "out", "bam", student=str(base("bert", 40)), epochs=1.0, quiet=False)
+    lineage = read_lineage(tmp_path / "out")
+    assert lineage is not None
+    (step,) = lineage.steps
+    assert max(figures_of(one).parameters for one in teachers) < step.after.parameters < step.before.parameters
+    assert "nothing gets smaller" not in " ".join(capsys.readouterr().err.split())
+
+
+def test_the_card_says_what_a_student_was_and_what_it_was_fed(teacher: Any, data: Path, tmp_path: Path) -> None:
+    small(teacher(), tmp_path / "out", student="bert/tiny", epochs=1.0, text=str(data / "more.txt"))
+    card = (tmp_path / "out" / "card.md").read_text(encoding="utf-8")
+    assert "bert/tiny, fine-tuned" in card and "with more.txt |" in card
+    lineage = read_lineage(tmp_path / "out")
+    assert lineage is not None and lineage.steps[0].text == ("more.txt",)
 
 
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
