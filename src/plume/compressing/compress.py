@@ -60,8 +60,8 @@ def compress(
     if text:
         _refuse_text(method, sources[0])
     settings = JobSettings(
-        sources=_absolute(sources), method=method, data=_data(method, sources, train, dev), split=split_of(sources[0]), text=_absolute(text),
-        pairs=_absolute(dev) if method.by_pairs else (), **options,  # type: ignore[arg-type]
+        sources=absolute(sources), method=method, data=_data(method, sources, train, dev), split=split_of(sources[0]), text=absolute(text),
+        pairs=absolute(dev) if method.by_pairs else (), **options,  # type: ignore[arg-type]
     )  # fmt: skip
     job = CompressionJob(settings=settings, folder=folder, quiet=quiet)
     with removed_if_refused(folder, unless=(folder / METRICS).exists):
@@ -115,8 +115,9 @@ def _refuse_text(method: Compression, source: Path) -> None:
 def _data(method: Compression, sources: Sequence[Path], train: Sequence[str], dev: Sequence[str]) -> tuple[TaskData, ...]:
     if method.by_pairs:
         return ()
-    return data_by_task(sources) if method.by_task else data_of(sources[0], _absolute(train), _absolute(dev))
+    return data_by_task(sources) if method.by_task else data_of(sources[0], absolute(train), absolute(dev))
 
 
-def _absolute(paths: Sequence[str | Path]) -> tuple[str, ...]:
+def absolute(paths: Sequence[str | Path]) -> tuple[str, ...]:
+    """As they are found again from another directory, where a run goes on."""
     return tuple(str(Path(path).absolute()) for path in paths)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from plume.compressing.compress import Compressed, compress
+from plume.compressing.compress import Compressed, absolute, compress
 from plume.compressing.distilling.augmenting.named import way_to_alter
 from plume.compressing.exploring.explore import Explored, explore
 from plume.compressing.exploring.settings import ExploreSettings
@@ -79,8 +79,8 @@ def explore_from_options(
         raise PlumeError("Name one model to explore: plume compress runs/ner --explore --out frontier")
     chosen = [] if method is None else method.split(",") if isinstance(method, str) else method
     settings = ExploreSettings(
-        model=sources[0], methods=tuple(named(name.strip()).name for name in chosen), train=_listed(train), dev=_listed(dev), text=_listed(text),
-        wishes=given, overrides=tuple(overrides), language=language,
+        model=absolute(sources)[0], methods=tuple(named(name.strip()).name for name in chosen), train=absolute(_listed(train)),
+        dev=absolute(_listed(dev)), text=absolute(_listed(text)), wishes=given, overrides=tuple(overrides), language=language,
     )  # fmt: skip
     return explore(settings, out, quiet=quiet, timed=timed)
 

@@ -101,6 +101,13 @@ def test_each_variant_gets_what_says_something_to_it(tuned: Path) -> None:
     assert not {"--budget", "--text", "--training"} & set(made["int8"].command.split())
 
 
+def test_paths_are_kept_as_they_are_found_from_anywhere(tuned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tuned.parent)
+    found = explore_from_options(tuned.name, out=Path("anywhere"), method="int8", quiet=True, timed=False)
+    kept = exploring.read_explore(found.folder)
+    assert kept.model == str(tuned) and str(tuned) in found.frontier.models[-1].command
+
+
 def test_a_models_command_makes_it(explored: exploring.Explored, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for line in next(one.command for one in explored.frontier.models if one.name == "distil-1+int8").split(" && "):
