@@ -55,7 +55,7 @@ class AskedOf:
     """What a question is put to, where that is not what the model was trained with."""
 
     kb: str | None = None  # knowledge base directory
-    documents: str | None = None  # index directory, or file of documents
+    documents: str | None = None  # a file of them
     options: Mapping[str, Any] = field(default_factory=dict)  # what a task has beyond that
 
     def settings(self, task: Any, names: Sequence[str]) -> dict[str, Any]:

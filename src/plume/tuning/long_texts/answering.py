@@ -191,6 +191,8 @@ class RecalledAnswering(QuestionAnswering):
 
 def whole_text(file: Path) -> str:
     """Everything that a file of text or JSONL says, a paragraph a line."""
+    if file.is_dir():
+        raise PlumeError(f"--documents {file} is a folder: give a text file, or JSONL with a 'text' a line.")
     if not file.is_file():
         raise PlumeError(f"--documents {file}: there is no such file. Give a text file, or JSONL with a 'text' a line.")
     text = "\n".join(paragraph for document in read_documents([file]) for paragraph in document.paragraphs)
