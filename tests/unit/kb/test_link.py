@@ -110,3 +110,5 @@ def test_the_corpus_is_not_written_over(kb: KnowledgeBase, tmp_path: Path) -> No
     with pytest.raises(PlumeError, match=r"c\.txt is the corpus itself"):
         link_corpus(corpus, corpus, Linker(kb))
     assert corpus.read_text(encoding="utf-8") == "New York\n"
+    with pytest.raises(PlumeError, match="Cannot read"):
+        link_corpus(tmp_path / "none.txt", corpus, Linker(kb))
