@@ -1,12 +1,17 @@
 """What may be said with a question: settings that the task knows, of their kind, and nothing that would go unread."""
 
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from plume.cli.tune import _finish
 from plume.core.errors import PlumeError
 from plume.retrieval.rag.answering import RagAnswerer
+from plume.tasks.kbqa import TASK as KBQA
 from plume.tasks.multihop import TASK as HOPS
+from plume.tasks.qa import TASK as QA
 from plume.tuning.asked import AskedOf
 from plume.tuning.long_texts.answering import RecalledAnswering
 from plume.tuning.task import Task
@@ -58,3 +63,17 @@ def test_a_knowledge_base_is_not_passed_over(task: Task) -> None:
 def test_a_rag_is_asked_for_so_many_passages_only(options: dict[str, Any], said: str) -> None:
     with pytest.raises(PlumeError, match=said):
         RagAnswerer.ask(None, "who?", **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("task", "said"),
+    [(KBQA, 'plume ask out "…"'), (HOPS, 'plume ask out --documents FILE "…"'), (QA, 'plume predict out "…"')],
+)
+def test_a_run_ends_with_how_its_model_is_asked(
+    task: Task, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("plume.tuning.declared.read_declaration", lambda folder: SimpleNamespace(tasks=(task,)))
+    made = SimpleNamespace(outcome=SimpleNamespace(stopped_by=None), folder=Path("out"), ended="as planned", scores={}, held_out=True)
+    monkeypatch.setattr("plume.cli._scores.print_scores", lambda scores, title: None)
+    _finish(made, quiet=False)  # type: ignore[arg-type]
+    assert said in capsys.readouterr().out
