@@ -105,6 +105,19 @@ def test_what_is_refused_leaves_nothing(plume: Run, documents: Path, tmp_path: P
     assert plume("index", "check", out).code == 2
 
 
+def test_what_is_empty_is_said(plume: Run, documents: Path, tmp_path: Path) -> None:
+    blank, out = tmp_path / "blank.jsonl", tmp_path / "idx"
+    blank.write_text('{"id": "a", "text": "  "}\n')
+    refused = plume("index", blank, "--no-vectors", "--out", out)
+    assert refused.code == 2 and "blank.jsonl: no document has text" in refused.err and not out.exists()
+    refused = plume("index", tmp_path, "--no-vectors", "--out", out)
+    assert refused.code == 2 and "is a folder: give the documents in it" in refused.err
+    assert plume("index", documents, "--no-vectors", "--out", out, "-q").code == 0
+    assert plume("index", "remove", out, *[json.loads(line)["id"] for line in documents.read_text(encoding="utf-8").splitlines()]).code == 0
+    refused = plume("search", out, "cats")
+    assert refused.code == 2 and "is empty: add documents with plume index add" in refused.err
+
+
 def test_ready_vectors(plume: Run, documents: Path, tmp_path: Path) -> None:
     np.save(tmp_path / "v.npy", np.eye(3, 4, dtype=np.float32))
     assert plume("index", documents, "--vectors", tmp_path / "v.npy", "--out", tmp_path / "idx", "--metric", "l2").code == 0

@@ -23,7 +23,12 @@ def run(
     questions: Annotated[list[str] | None, typer.Argument(help="Questions; - or none: lines of standard input.")] = None,
     task: Annotated[str | None, typer.Option(help="Task to ask, where the model has several.")] = None,
     kb: Annotated[Path | None, typer.Option(help="Knowledge base directory.  [default: the one it was trained with]")] = None,
-    documents: Annotated[Path | None, typer.Option(help="Documents: an index, or a file.  [default: those of training]")] = None,
+    documents: Annotated[
+        Path | None,
+        typer.Option(
+            help="File of documents to read: JSONL of title and text; a long text (qa) may be plain.  [default: those of training]"
+        ),
+    ] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", help="Setting of the answering, such as beam=5; repeatable.")] = None,
     out: Annotated[Path | None, typer.Option(help="Also draw how each question was answered: a page, such as graph.html.")] = None,
     device: Device = "cpu",

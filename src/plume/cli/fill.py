@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -56,6 +57,8 @@ def run(
 
 def _show_entities(mentions: Sequence[Mention]) -> None:
     """Of the blanks, or of what is mentioned where there are none."""
+    if not mentions:
+        print("The text has no blank (___), and no entity was found in it.", file=sys.stderr)
     blanks = [one for one in mentions if one.blank]
     for number, one in enumerate(blanks or mentions):
         if number:

@@ -108,6 +108,8 @@ def build(
         ) as index,
     ):  # fmt: skip
         added = index.add_files(files, vectors=ready, shown=_progress(quiet), **options)
+        if not len(index):
+            raise PlumeError(f"{', '.join(map(str, files))}: no document has text, so there is nothing to find in an index of them.")
         _told(out, index, added, quiet)
 
 

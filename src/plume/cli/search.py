@@ -40,6 +40,8 @@ def run(
     if (evaluate is None) == (not query):
         raise PlumeError("Give a query, or a file of queries with --eval.")
     with Index.open(index, model=model, backend=backend) as opened:
+        if not len(opened):
+            raise PlumeError(f"{index} is empty: add documents with plume index add {index} FILE.")
         if evaluate is not None:
             scores = measure(opened, read_queries(evaluate), ks=sorted({1, 5, top}), where=where, by=by, rerank=rerank, exact=exact)  # type: ignore[arg-type]
             print("\n".join(json.dumps(one.as_json()) for one in scores) if as_json else shown(scores))

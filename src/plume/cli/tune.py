@@ -172,6 +172,7 @@ def _finish(made: Tuned, *, quiet: bool) -> None:
     """Print the best scores, the model's place and next steps; a run ended by a signal exits with the signal's usual code."""
     from plume.cli._scores import print_scores
     from plume.tuning.declared import read_declaration
+    from plume.tuning.task import Task
     from plume.tuning.writing.dialogue import Dialogue
 
     end_if_stopped(made.outcome.stopped_by, "tune", made.folder, quiet=quiet)
@@ -182,9 +183,12 @@ def _finish(made: Tuned, *, quiet: bool) -> None:
     tasks = read_declaration(made.folder).tasks
     which = f" --task {tasks[0].called}" if len(tasks) > 1 else ""
     chat = f"  plume chat {made.folder}\n" if any(isinstance(task, Dialogue) for task in tasks) else ""
+    looks_up = type(tasks[0]).ask is not Task.ask  # a text alone is then no question, or not all that there is to be seen of the answer
+    documents = "" if hasattr(tasks[0], "kb") else " --documents FILE"
+    one = f"plume ask {made.folder}{which}{documents}" if looks_up else f"plume predict {made.folder}{which}"
     print(
         f"\n{made.folder} (model card: {made.folder / 'card.md'}). Next:\n{chat}"
-        f'  plume predict {made.folder}{which} "…"\n'
+        f'  {one} "…"\n'
         f"  plume predict {made.folder}{which} input.txt --out out.jsonl\n"
         f"  plume eval {made.folder}{which} --data FILE"
     )

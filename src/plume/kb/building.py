@@ -14,11 +14,9 @@ import numpy as np
 from plume.core.errors import PlumeError
 from plume.core.files import write_folder
 from plume.kb import content, database
-from plume.kb.names import normalised, without_bracket, without_spaces
+from plume.kb.names import names_of, normalised
 from plume.kb.store import KnowledgeBase, Triples, write_triples
 from plume.kb.triple_files import Named, Stated, last_part, read_names, read_triples
-
-_BRACKETLESS = 0.5  # of the weight of the full name
 
 
 class Literals(enum.StrEnum):
@@ -87,9 +85,8 @@ class _Gathered:
 
     def take(self, item: Stated | Named, path: Path, line: int) -> None:
         if isinstance(item, Named):
-            if item.main:
-                self.labels.setdefault(item.key, item.name)
-            else:
+            # The first label is the name. Labels in other languages are other names: a question may be in any of them.
+            if not item.main or self.labels.setdefault(item.key, item.name) != item.name:
                 self.other_names.append((item.key, item.name))
             return
         subject = self.entities.of(item.subject, path, line)
@@ -163,7 +160,7 @@ def _fill(folder: Path, gathered: _Gathered, sources: Sources, literals: Literal
     connection.execute("CREATE TEMP TABLE own(name, entity, weight)")  # sqlite sorts what memory need not hold twice
     connection.executemany("INSERT INTO own VALUES (?, ?, ?)", _own_names(names, flags, degree))
     connection.execute("INSERT OR IGNORE INTO alias SELECT * FROM own ORDER BY name, entity")
-    _insert_aliases(connection, gathered, sources.aliases, degree)
+    _insert_aliases(connection, gathered, sources.aliases, degree, literal)
     hashes = content.name_hashes(zip(names, keys, flags, strict=True))
     relation_hashes = content.name_hashes((name, key, False) for name, key in zip(relations.name, relations.key, strict=True))
     whole = content.total(
@@ -186,31 +183,41 @@ def _rows(triples: Triples) -> Iterable[list[int]]:
 def _own_names(names: Sequence[str], literal: Sequence[bool], degree: np.ndarray) -> Iterable[tuple[str, int, float]]:
     for number, (name, value, often) in enumerate(zip(names, literal, degree.tolist(), strict=True)):
         if not value:
-            plain = normalised(name)
-            yield plain, number, float(max(often, 1))
-            bare = without_bracket(plain) if plain[-1:] in (")", "]") else None
-            if bare:
-                yield bare, number, max(often, 1) * _BRACKETLESS
-            closed = without_spaces(plain) if " " in plain else None
-            if closed:
-                yield closed, number, float(max(often, 1))
+            for plain, share in names_of(name):
+                yield plain, number, max(often, 1) * share
 
 
-def _insert_aliases(connection: sqlite3.Connection, gathered: _Gathered, path: Path | None, degree: np.ndarray) -> None:
+def _insert_aliases(
+    connection: sqlite3.Connection, gathered: _Gathered, path: Path | None, degree: np.ndarray, literal: np.ndarray
+) -> None:
+    """Values are passed over, as their own names are: no text is linked to them."""
     by_name: dict[str, int] | None = None
     insert = "INSERT INTO alias VALUES (?, ?, ?) ON CONFLICT(name, entity) DO UPDATE SET weight = excluded.weight"
     for key, name in gathered.other_names:
         if key in gathered.entities.number:
             number = gathered.entities.number[key]
+            if literal[number]:
+                continue
             connection.execute(insert, (normalised(name), number, float(max(degree[number], 1))))
     for line, fields in () if path is None else read_names(path):
         found = gathered.entities.number.get(fields[0])
         if found is None:
-            by_name = by_name or {name: number for number, name in enumerate(gathered.entities.name)}
+            by_name = by_name or _by_name(gathered.entities.name, literal)
             found = by_name.get(fields[0])
         if found is None:
             raise PlumeError(f"{path}, line {line}: no triple names '{fields[0]}'; write the entity, a tab, and another name of it.")
-        connection.execute(insert, (normalised(fields[1]), found, _weight(fields, f"{path}, line {line}", float(max(degree[found], 1)))))
+        weight = _weight(fields, f"{path}, line {line}", float(max(degree[found], 1)))
+        if not literal[found]:
+            connection.execute(insert, (normalised(fields[1]), found, weight))
+
+
+def _by_name(names: Sequence[str], literal: np.ndarray) -> dict[str, int]:
+    """Of several of one name the first, and an entity before a value."""
+    found: dict[str, int] = {}
+    for which in (~literal, literal):
+        for number in np.flatnonzero(which).tolist():
+            found.setdefault(names[number], number)
+    return found
 
 
 def _weight(fields: Sequence[str], place: str, otherwise: float) -> float:

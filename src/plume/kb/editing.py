@@ -6,7 +6,7 @@ import sqlite3
 
 from plume.core.errors import PlumeError
 from plume.kb import content
-from plume.kb.names import normalised
+from plume.kb.names import names_of, normalised
 from plume.kb.store import Edit, KnowledgeBase, Triple
 
 
@@ -21,7 +21,7 @@ class TripleWriter:
         """Was it not there before?"""
         subject = self._entity(edit.subject, new=new)
         relation = self._relation(edit.relation, new=new)
-        fact = Triple(subject, relation, self._object(edit, subject, relation, new=new))
+        fact = Triple(subject, relation, self._object(edit, new=new))
         added = self._connection.execute("INSERT OR IGNORE INTO triple VALUES (?, ?, ?)", fact).rowcount > 0
         if added:
             self._sum = content.total(self._sum, self._hash(fact))
@@ -52,11 +52,15 @@ class TripleWriter:
         for key, value in (("fingerprint", self._sum), ("triples", self._count), ("revision", self._revision + 1)):
             self._connection.execute("UPDATE meta SET value = ? WHERE key = ?", (str(value), key))
 
-    def _object(self, edit: Edit, subject: int, relation: int, *, new: bool) -> int:
-        if not edit.literal:
-            return self._entity(edit.object, new=new)
-        known = self._connection.execute("SELECT id FROM entity WHERE literal = 1 AND name = ?", (str(edit.object),)).fetchone()
-        return known[0] if known else self._made_entity(str(edit.object), literal=True)
+    def _object(self, edit: Edit, *, new: bool) -> int:
+        """What only a value is called is that value, also where nobody says so: `remove` takes it so, and what was removed may come back."""
+        name = edit.object
+        if edit.literal or (isinstance(name, str) and not self._kb.candidates(name) and not self._kb.keyed(name)):
+            plain = " ".join(str(name).split())
+            known = self._connection.execute("SELECT id FROM entity WHERE literal = 1 AND name = ?", (plain,)).fetchone()
+            if known:
+                return int(known[0])
+        return self._made_entity(str(name), literal=True) if edit.literal else self._entity(name, new=new)
 
     def _entity(self, name: str | int, *, new: bool) -> int:
         if not new or isinstance(name, int) or self._kb.candidates(name):
@@ -74,7 +78,8 @@ class TripleWriter:
         number = len(self._kb)
         self._connection.execute("INSERT INTO entity VALUES (?, ?, NULL, ?)", (number, name, int(literal)))
         if not literal:
-            self._connection.execute("INSERT INTO alias VALUES (?, ?, 1)", (normalised(name), number))
+            named = [(plain, number, share) for plain, share in names_of(name)]
+            self._connection.executemany("INSERT OR IGNORE INTO alias VALUES (?, ?, ?)", named)
         self._sum = content.total(self._sum, content.name_hash(name, None, literal=literal))
         return number
 
@@ -84,6 +89,9 @@ class TripleWriter:
         except PlumeError as error:
             if not new or isinstance(name, int):
                 raise PlumeError(f"{error}{'' if isinstance(name, int) else ' With --new (new=True) it is made.'}") from None
+        name = " ".join(name.split())
+        if not name:
+            raise PlumeError("A relation needs a name: this one is empty.")
         number = len(self._kb.relations)
         self._connection.execute("INSERT INTO relation VALUES (?, ?, NULL)", (number, name))
         return number

@@ -45,6 +45,8 @@ def link_corpus(
     corpus: Path, out: Path, linker: Linker, *, candidates: bool = False, shown: Callable[[int], None] = lambda documents: None
 ) -> LinkedText:
     """Text files (documents parted by blank lines) or JSONL, whose other fields stay. `candidates`: say which name stands there too."""
+    if out.exists() and corpus.exists() and out.samefile(corpus):
+        raise PlumeError(f"{out} is the corpus itself, which is kept as it is: choose another --out.")
     numbers = numbers_of_names(linker.kb) if candidates else {}
     counts = dict.fromkeys(("documents", "characters", "mentions", "ambiguous"), 0)
 

@@ -79,7 +79,9 @@ class Lookup:
             return meant[0].entity
         if meant:
             which = ", ".join(f"{self.name_of(one.entity)} ({one.entity})" for one in meant[:5])
-            raise PlumeError(f"'{name}' may be several entities of {self.folder}: {which}. Name one as it is written, or by its number.")
+            raise PlumeError(
+                f"'{name}' may be several entities of {self.folder}: {which}. Name it as it is written, or by its key; in Python by its number."
+            )
         raise PlumeError(f"{self.folder} names no entity '{name}'{self._near(name)}")
 
     def keyed(self, key: str) -> list[int]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 
 _AROUND = {"《": "》", "〈": "〉", "“": "”", "「": "」", "『": "』", '"': '"', "[": "]", "【": "】"}
 _BRACKET = re.compile(r"(.*?\S)\s*[(\[][^()\[\]]*[)\]]")
 _HAN = "\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _BESIDE_HAN = re.compile(rf"(?<=[{_HAN}])\s+|\s+(?=[{_HAN}])")
+_BRACKETLESS = 0.5  # of the weight of the full name
 _WORDS = re.compile(rf"[{_HAN}]|[^\W{_HAN}]+|[^\w\s]")
 
 
@@ -62,6 +64,22 @@ def without_spaces(plain: str) -> str | None:
     """
     closed = _BESIDE_HAN.sub("", plain)
     return closed if closed != plain else None
+
+
+def names_of(name: str) -> Iterator[tuple[str, float]]:
+    """Every way in which a text may write a name, normalised, and how much of the name's weight each has.
+
+    >>> list(names_of("Mercury (planet)")), list(names_of("《西游记》 1986"))
+    ([('mercury (planet)', 1.0), ('mercury', 0.5)], [('《西游记》 1986', 1.0)])
+    """
+    plain = normalised(name)
+    yield plain, 1.0
+    bare = without_bracket(plain) if plain[-1:] in (")", "]") else None
+    if bare:
+        yield bare, _BRACKETLESS
+    closed = without_spaces(plain) if " " in plain else None
+    if closed:
+        yield closed, 1.0
 
 
 def words_in(plain: str) -> list[tuple[int, int]]:

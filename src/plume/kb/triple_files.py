@@ -80,6 +80,8 @@ def _json(line: str, place: str) -> Stated:
         record = json.loads(line)
     except json.JSONDecodeError as error:
         raise PlumeError(f"{place} is not readable JSON ({error}).") from None
+    if not isinstance(record, dict):
+        raise PlumeError(f'{place} is JSON, but no object: write {{"subject": "…", "relation": "…", "object": "…"}}.')
     cells = [next((record[name] for name in names if name in record), None) for names in (_SUBJECT, _RELATION, _OBJECT)]
     for cell, names in zip(cells, (_SUBJECT, _RELATION, _OBJECT), strict=True):
         if not isinstance(cell, str | int | float) or not str(cell).strip():

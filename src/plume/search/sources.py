@@ -92,6 +92,10 @@ def _read(file: str | Path, name: str, columns: SourceColumns) -> Iterator[Sourc
     if str(file) == STDIN:
         return _from_stdin(columns)
     path = Path(file)
+    if path.is_dir():
+        raise PlumeError(
+            f"{path} is a folder: give the documents in it, or those that an index was made of, as JSONL, CSV, TSV or text files."
+        )
     if not path.is_file():
         raise PlumeError(f"There is no file {path}: give JSONL, CSV, TSV or text files, or - for standard input.")
     if is_jsonl(path):
@@ -183,7 +187,9 @@ def _document(record: Mapping[str, Any], columns: SourceColumns, place: str, oth
     for name in texts:
         if name not in record:
             known = ", ".join(map(str, record)) or "none"
-            raise PlumeError(f"{place}: there is no field '{name}'; there are {known}. Name the one that holds the text: --text FIELD.")
+            raise PlumeError(
+                f"{place}: there is no field '{name}'; there are {known}. The text stands in 'text' (of an index: or in another, --text FIELD)."
+            )
         if record[name] is not None and not isinstance(record[name], str):
             raise PlumeError(f"{place}: '{name}' holds {str(record[name])[:60]!r}, which is no text. Name another field: --text FIELD.")
     key = columns.id or next((name for name in _IDS if name in record), None)

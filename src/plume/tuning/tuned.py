@@ -172,7 +172,7 @@ class TunedModel:
     ) -> Any:
         """A `Reply` to a question, or one to each of several: answers, their score, and the steps that led to them.
 
-        `kb` is a knowledge base, `documents` an index or a file, where they are not those of training; `options` are the task's.
+        `kb` is a knowledge base, `documents` a file, where they are not those of training; `options` are the task's.
         """
         questions = [question] if isinstance(question, str) else list(question)
         if not all(isinstance(one, str) and one.strip() for one in questions):

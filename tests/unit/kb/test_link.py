@@ -102,3 +102,13 @@ def test_a_linked_corpus_is_carried(kb: KnowledgeBase, tmp_path: Path) -> None:
     corpus.write_text('{"text": "a"}\n{"texts": "b"}\n', encoding="utf-8")
     with pytest.raises(PlumeError, match="line 2 has no text"):
         link_corpus(corpus, out, Linker(kb))
+
+
+def test_the_corpus_is_not_written_over(kb: KnowledgeBase, tmp_path: Path) -> None:
+    corpus = tmp_path / "c.txt"
+    corpus.write_text("New York\n", encoding="utf-8")
+    with pytest.raises(PlumeError, match=r"c\.txt is the corpus itself"):
+        link_corpus(corpus, corpus, Linker(kb))
+    assert corpus.read_text(encoding="utf-8") == "New York\n"
+    with pytest.raises(PlumeError, match="Cannot read"):
+        link_corpus(tmp_path / "none.txt", corpus, Linker(kb))

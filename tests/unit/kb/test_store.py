@@ -55,6 +55,16 @@ def test_ntriples_take_their_labels(tmp_path: Path) -> None:
     assert kb.id_of("book one") == kb.id_of("The Book") == 0 and kb.is_literal(2)
 
 
+def test_labels_in_other_languages_are_other_names(tmp_path: Path) -> None:
+    label = "<http://www.w3.org/2000/01/rdf-schema#label>"
+    text = f"""<http://e.org/Q1> {label} "Dream of the Red Chamber"@en .
+<http://e.org/Q1> {label} "红楼梦"@zh .
+<http://e.org/Q1> <http://e.org/by> <http://e.org/Q2> .
+"""
+    kb = made(tmp_path, text, file="t.nt")
+    assert kb.id_of("红楼梦") == kb.id_of("Dream of the Red Chamber") == 0 and kb.name_of(0) == "Dream of the Red Chamber"
+
+
 def test_the_fingerprint_is_of_the_content(tmp_path: Path) -> None:
     kb = made(tmp_path, FILMS)
     lines = FILMS.splitlines(keepends=True)
@@ -105,6 +115,40 @@ def test_ids_follow_a_file_of_names(tmp_path: Path) -> None:
     assert not (tmp_path / "other").exists()
 
 
+def test_other_names_of_values_are_no_names(tmp_path: Path) -> None:
+    (tmp_path / "names.tsv").write_text("1995\tninety-five\nHeat\tthe film\n", encoding="utf-8")
+    kb = made(tmp_path, FILMS, literals=Literals.LEAVES, sources=Sources(aliases=tmp_path / "names.tsv"))
+    assert kb.candidates("ninety-five") == [] and [one.entity for one in kb.candidates("the film")] == [3]
+
+
+def test_an_entity_comes_before_a_value_of_its_name(tmp_path: Path) -> None:
+    lines = (
+        '{"subject": "Q1", "relation": "year", "object": "Heat", "literal": true}\n{"subject": "Q2", "relation": "year", "object": "Q1"}\n'
+    )
+    (tmp_path / "entities.tsv").write_text("Q1\tMann\nQ2\tHeat\n", encoding="utf-8")
+    (tmp_path / "names.tsv").write_text("Heat\tthe film\n", encoding="utf-8")
+    sources = Sources(entities=tmp_path / "entities.tsv", aliases=tmp_path / "names.tsv")
+    assert [one.entity for one in made(tmp_path, lines, file="t.jsonl", sources=sources).candidates("the film")] == [1]
+
+
+def test_a_value_that_was_removed_comes_back(tmp_path: Path) -> None:
+    kb = made(tmp_path, FILMS, literals=Literals.LEAVES)
+    before, edit = kb.fingerprint, Edit(subject="Heat", relation="year", object="1995")
+    kb.remove([edit])
+    assert kb.add([edit], new=True) == 1
+    assert kb.fingerprint == before and len(kb) == 6 and kb.is_literal(5)
+
+
+def test_what_is_added_is_found_by_the_names_that_building_gives(tmp_path: Path) -> None:
+    kb = made(tmp_path, FILMS)
+    kb.add([Edit(subject="Mercury (planet)", relation="year", object="方正 HR580 plus")], new=True)
+    assert [one.entity for one in kb.candidates("mercury")] == [6] and [one.entity for one in kb.candidates("方正hr580 plus")] == [7]
+    for relation in ("", "  "):
+        with pytest.raises(PlumeError, match="A relation needs a name"):
+            kb.add([Edit(subject="Heat", relation=relation, object="1995")], new=True)
+    assert kb.relations == ("directed by", "year")
+
+
 def test_aliases_have_weights(tmp_path: Path) -> None:
     (tmp_path / "names.tsv").write_text("Inception\tthe film\t3\nHeat\tthe film\t1\n", encoding="utf-8")
     kb = made(tmp_path, FILMS, sources=Sources(aliases=tmp_path / "names.tsv"))
@@ -127,6 +171,8 @@ def test_aliases_have_weights(tmp_path: Path) -> None:
         ("a ||| b ||| c\na ||| b\n", "line 2: 2 fields"),
         ('{"subject": "a", "relation": "b", "object": "c"}\n{"subject": "a"}\n', 'line 2: the field "relation" is missing'),
         ('{"subject": "a", "relation": "b", "object": "c"}\n{"subject"\n', "line 2 is not readable JSON"),
+        ('{"subject": "a", "relation": "b", "object": "c"}\n5\n', "line 2 is JSON, but no object"),
+        ('{"subject": "a", "relation": "b", "object": "c"}\n["subject", "relation"]\n', "line 2 is JSON, but no object"),
         ("<a> <b> <c> .\n<a> <b>\n", "line 2 is no triple as N-Triples writes them"),
         ("\n\n", "holds no triple"),
     ],

@@ -115,3 +115,16 @@ def test_others_are_refused(language_model: Any, kb: Path) -> None:
         language_model("bert").entities("The ___.")
     with pytest.raises(PlumeError, match="was trained without a knowledge base"):
         language_model("bert").know(kb)
+
+
+def test_where_nothing_is_named_it_is_said(model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("plume.load", lambda folder: model)
+    monkeypatch.setattr(model, "entities", lambda text, top: [])
+    said = CliRunner().invoke(app, ["fill", "model", "Nobody is here.", "--entities"])
+    assert said.exit_code == 0 and "no blank (___), and no entity was found" in said.stderr
+
+
+def test_an_empty_text_has_no_entities(model: LanguageModel) -> None:
+    for text in ("", "  "):
+        with pytest.raises(PlumeError, match="The text is empty"):
+            model.entities(text)

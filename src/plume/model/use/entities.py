@@ -80,6 +80,8 @@ def find_entities(can: Abilities, text: str, *, top: int, linker: Linker | None 
     if knowledge is None or head is None:
         raise PlumeError(f"{can.name} was not trained to tell entities: use eae or fae (plume pretrain eae/tiny --kb kb/). {can.words()}")
     tokens = _read(can, text, linker, knowledge)
+    if not tokens:
+        raise PlumeError("The text is empty: write one, with ___ where an entity belongs.")
     blanks = [one for one in tokens if one.blank != NONE]
     filler = _head(can, hidden=True) or head
     found: list[Mention] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,11 +21,12 @@ from plume.retrieval.rag.declared import RETRIEVER, RagDeclared, read_rag
 from plume.retrieval.rag.decoding import Decoder
 from plume.retrieval.rag.finding import Finder, WordFinder, load_retriever, vector_finder
 from plume.retrieval.rag.pages import Pages
-from plume.tuning.asked import Reply, Stage
+from plume.tuning.asked import AskedOf, Reply, Stage
 from plume.tuning.tuned import coder_for
 
 _SHOWN = 120  # characters of a passage
 _AT_ONCE = 256  # questions
+_TASK = "rag"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,11 +105,13 @@ class RagAnswerer(LanguageModel):
         return [self.tokenizer.decode(one.tokens).strip() for one in rows]
 
     def ask(
-        self, question: str | Sequence[str], *, documents: Any = None, kb: Any = None, task: Any = None, top: int | None = None
+        self, question: str | Sequence[str], *, documents: Any = None, kb: Any = None, task: str | None = None, **options: Any
     ) -> list[Reply]:
-        """A reply to each question: the answer, and the passages by their shares of it."""
-        if kb is not None:
-            raise PlumeError("A RAG reads documents, and no knowledge base: leave out --kb.")
+        """A reply to each question: the answer, and the passages by their shares of it. `top` passages are read."""
+        AskedOf(kb=kb).require_documents_only("A RAG")
+        if task not in (None, _TASK):
+            raise PlumeError(f"This model was not tuned for '{task}', but for {_TASK}: leave out --task.")
+        top = _top(options)
         questions = [clean(one).strip() for one in ([question] if isinstance(question, str) else question)]
         if not all(questions):
             raise PlumeError("A question is a text that is not empty.")
@@ -152,3 +155,13 @@ def _reply(question: str, found: RagAnswer) -> Reply:
 def _short(passage: DocumentPassage) -> str:
     text = " ".join(passage.read.split())
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+
+
+def _top(options: Mapping[str, Any]) -> int | None:
+    """How many passages a question asks to be read, which is all that it can set."""
+    if unknown := [name for name in options if name != "top"]:
+        raise PlumeError(f"A RAG has no setting '{unknown[0]}' that a question may change: top.")
+    top = options.get("top")
+    if top is not None and (not isinstance(top, int) or isinstance(top, bool) or top < 1):
+        raise PlumeError(f"A RAG: top is the number of passages that are read, a whole number from 1 on, not {top!r}.")
+    return top

@@ -186,9 +186,8 @@ class MultiHopAnswering(Task):
 
     def ask(self, model: Answering, questions: Sequence[str], given: AskedOf) -> list[Reply]:
         """With every hop that was made, and the graph."""
-        if unknown := [name for name in given.options if name not in _OPTIONS]:
-            raise PlumeError(f"{self.called} has no setting '{unknown[0]}': {', '.join(_OPTIONS)}.")
-        task = replace(self, **given.options, **({"documents": given.documents} if given.documents else {}))
+        given.require_documents_only(self.called)
+        task = replace(self, **given.settings(self, _OPTIONS), **({"documents": given.documents} if given.documents else {}))
         examples = [Example(texts=(question,)) for question in questions]
         found, _ = task.respond(model, examples)
         libraries = task._libraries(examples)

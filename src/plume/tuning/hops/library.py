@@ -99,7 +99,8 @@ def read_library(files: Sequence[Path]) -> Library:
     pages: list[PageText] = []
     for file in files:
         if not file.is_file():
-            raise PlumeError(f"--documents {file}: there is no such file. Give JSONL: {_ADVICE}.")
+            wrong = " is a folder." if file.is_dir() else ": there is no such file."
+            raise PlumeError(f"--documents {file}{wrong} Give JSONL: {_ADVICE}.")
         for line, record in read_objects(file, advice=_ADVICE):
             pages += pages_of([record], f"{file}, line {line}")
     if not pages:

@@ -31,6 +31,8 @@ from plume.tuning.rows.windows import best_answers
 from plume.tuning.task import Answering, Prediction, Responses
 from plume.tuning.writing.worded import ByText
 
+_OPTIONS = ("block", "keep", "rounds", "shortlist", "words", "longest_question", "longest_answer", "threshold")  # of `plume ask --set`
+
 
 @dataclass(frozen=True, kw_only=True)
 class RecalledAnswering(QuestionAnswering):
@@ -157,10 +159,10 @@ class RecalledAnswering(QuestionAnswering):
         """About all documents of a file together, which are one long text; every block that was read is a step."""
         if given.documents is None:
             raise PlumeError(f"{self.called}: say what to read: plume ask MODEL --documents article.txt (or JSONL with a text a line).")
-        if unknown := [name for name in given.options if name not in {one.name for one in fields(self)}]:
-            raise PlumeError(f"{self.called} has no setting '{unknown[0]}'.")
+        given.require_documents_only(self.called)
+        settings = given.settings(self, _OPTIONS)
         text = whole_text(Path(given.documents))
-        found, _ = replace(self, **given.options).respond(model, [Example(texts=(question, text)) for question in questions])
+        found, _ = replace(self, **settings).respond(model, [Example(texts=(question, text)) for question in questions])
         return [_reply(question, text, one) for question, one in zip(questions, found, strict=True)]
 
     def answers(self, table: Floats, questions: Questions, examples: Sequence[Example]) -> list[Prediction]:
@@ -189,6 +191,8 @@ class RecalledAnswering(QuestionAnswering):
 
 def whole_text(file: Path) -> str:
     """Everything that a file of text or JSONL says, a paragraph a line."""
+    if file.is_dir():
+        raise PlumeError(f"--documents {file} is a folder: give a text file, or JSONL with a 'text' a line.")
     if not file.is_file():
         raise PlumeError(f"--documents {file}: there is no such file. Give a text file, or JSONL with a 'text' a line.")
     text = "\n".join(paragraph for document in read_documents([file]) for paragraph in document.paragraphs)
