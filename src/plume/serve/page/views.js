@@ -50,12 +50,13 @@ function themed(page) {
   return theme ? page.replaceAll("(prefers-color-scheme: dark)", theme === "dark" ? "all" : "not all") : page;
 }
 
-/** The page is given to the frame when that says it is ready; a frame that is gone by then has no window, and its message no source. */
+/** The page is given to the frame when that says it is ready; a frame that is gone by then has no window, and its message no source, from one look to the next. */
 function hand(page, target, inside) {
   function ready(message) {
-    if (!message.source || message.source !== target() || message.data !== "plume: ready") return;
+    const { source, data } = message;
+    if (!source || source !== target() || data !== "plume: ready") return;
     window.removeEventListener("message", ready);
-    message.source.postMessage(page, "*");
+    source.postMessage(page, "*");
     inside?.classList.add("ready");
   }
   window.addEventListener("message", ready);
