@@ -15,7 +15,7 @@ from plume.core.errors import PlumeError
 from plume.kb.building import build
 from plume.kb.store import Edit, KnowledgeBase
 from plume.static.exchange import import_vectors
-from plume.tuning.knowledge.meanings import vectors_hash
+from plume.tuning.knowledge.nearness import vectors_hash
 from plume.tuning.tuned import TunedModel
 
 BOOKS = {f"book {letter}": (f"author {letter}", f"town {letter}") for letter in "abcdefgh"}

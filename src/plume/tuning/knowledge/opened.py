@@ -13,7 +13,7 @@ from plume.kb.graph import Path as Steps
 from plume.kb.names import flat, normalised
 from plume.kb.store import KnowledgeBase
 from plume.tuning.knowledge.likeness import Likeness
-from plume.tuning.knowledge.meanings import Meanings, meanings
+from plume.tuning.knowledge.nearness import Nearness, nearness
 
 _LEFT_OUT = re.compile(r"\[\d+\]|[•·●▪]")  # footnotes and bullets of encyclopaedias
 _BETWEEN_HAN = re.compile(r"(?<=[\u3400-\u9fff])\s+(?=[\u3400-\u9fff])")
@@ -28,7 +28,7 @@ class OpenedKB:
             raise PlumeError(f"{folder} is empty: it has no triple to answer with.")
         self.relations = tuple(relation_text(name) for name in self.kb.relations)
         self.likeness = Likeness(self.relations)
-        self.meanings: Meanings | None = meanings(vectors) if vectors else None
+        self.nearness: Nearness | None = nearness(vectors) if vectors else None
         self._plain: dict[int, str] = {}
 
     @cached_property

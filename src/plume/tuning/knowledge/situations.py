@@ -105,11 +105,11 @@ def counts_of(known: OpenedKB, ways: Sequence[tuple[str, WayOn]]) -> list[Counts
 
 def _nearness(known: OpenedKB, ways: Sequence[tuple[str, WayOn]]) -> list[float]:
     """Of the vectors of the question without its topic and of the last step; 0 without vectors."""
-    if known.meanings is None:
+    if known.nearness is None:
         return [0.0] * len(ways)
     compared = [(asked_text(question, way.topic, mark=""), known.relations[way.path[-1].relation]) for question, way in ways]
-    known.meanings.read(text for pair in compared for text in pair)
-    return [0.0 if way.ended else known.meanings.alike(*pair) for (_, way), pair in zip(ways, compared, strict=True)]
+    known.nearness.read(text for pair in compared for text in pair)
+    return [0.0 if way.ended else known.nearness.alike(*pair) for (_, way), pair in zip(ways, compared, strict=True)]
 
 
 def _counts(known: OpenedKB, question: str, way: WayOn) -> Counts:

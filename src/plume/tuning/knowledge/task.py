@@ -22,8 +22,8 @@ from plume.readers.example import Example, Reading
 from plume.readers.kb_questions import READS, read_kb_questions
 from plume.tuning.asked import AskedOf, Reply
 from plume.tuning.knowledge.answering import FoundPaths, answer
-from plume.tuning.knowledge.meanings import vectors_hash
 from plume.tuning.knowledge.measuring import baselines, row_values, stage_scores
+from plume.tuning.knowledge.nearness import vectors_hash
 from plume.tuning.knowledge.opened import OpenedKB, opened
 from plume.tuning.knowledge.replying import as_reply
 from plume.tuning.knowledge.rows import as_rows

@@ -18,7 +18,7 @@ from plume.static.model import WordModel, is_word_model
 _KEPT = 200_000  # texts; relations come again and again, questions do not
 
 
-class Meanings:
+class Nearness:
     """Cosines of the vectors of a model that learns nothing here; each text is read once."""
 
     def __init__(self, model: Embedder) -> None:
@@ -41,10 +41,10 @@ class Meanings:
 
 
 @lru_cache(maxsize=2)
-def meanings(folder: str) -> Meanings:
+def nearness(folder: str) -> Nearness:
     """By the model in a directory, opened once."""
     path = Path(folder)
-    return Meanings(WordModel.load(path) if is_word_model(path) else LanguageModel.load(path))
+    return Nearness(WordModel.load(path) if is_word_model(path) else LanguageModel.load(path))
 
 
 @lru_cache(maxsize=8)
