@@ -7,6 +7,8 @@ import math
 import random
 from collections.abc import Callable
 from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
@@ -31,6 +33,9 @@ from plume.comparing.results import (
     Verdict,
 )
 from plume.comparing.usage import with_usage
+from plume.report import write_report
+
+_VOID = {"meta", "br"}
 
 # name: paper, objective, how good it is, predictions a second
 RECIPES = {
@@ -326,3 +331,47 @@ def results() -> Results:
 @pytest.fixture(scope="session")
 def study_of() -> Callable[..., Results]:
     return make
+
+
+class Reader(HTMLParser):
+    """Counts what must balance, and collects what the tests ask for."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in _VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open and self.open[-1] == tag, f"</{tag}> closes {self.open[-3:]}"
+        self.open.pop()
+
+    def handle_data(self, data: str) -> None:
+        if not {"style", "script"} & set(self.open):
+            self.texts.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.texts).split())
+
+
+@pytest.fixture(scope="session")
+def read() -> Callable[..., Reader]:
+    """Writes a report and reads its page."""
+
+    def reading(results: Results, folder: Path, language: str = "en") -> Reader:
+        reader = Reader()
+        reader.feed(write_report(with_usage(results), folder, language=language).read_text(encoding="utf-8"))
+        reader.close()
+        assert reader.open == []
+        return reader
+
+    return reading
