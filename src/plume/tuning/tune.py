@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from plume.core.errors import PlumeError
@@ -186,7 +187,8 @@ def _reader(one: PreparedTask, questions: Questions, tuned: TunedModel, settings
 def rows_of_a_batch(questions: Questions, settings: TuneSettings) -> int:
     """As many as there are, at most; every accumulated part gets some."""
     parts = settings.accumulate
-    return max(min(settings.training.batch, len(questions)) // parts, 1) * parts
+    drawn = len(questions.drawn(np.random.default_rng(0)))
+    return max(min(settings.training.batch, drawn) // parts, 1) * parts
 
 
 def _plan(settings: TuneSettings, tasks: Sequence[Task]) -> TrainingPlan:

@@ -23,6 +23,7 @@ from plume.heads.judged_span import APART, NULL, OUTSIDE, RELEVANT, UNREAD, Judg
 from plume.model.checkpoint import read_weights, save_model
 from plume.readers.example import Example, Reading
 from plume.train import loop as loops
+from plume.tuning.kinds.answering import ContextQuestions
 from plume.tuning.long_texts.answering import RecalledAnswering
 from plume.tuning.long_texts.blocks import A_BLOCK, COMMA, INSIDE, LINE, SENTENCE, WORD, blocks_of, cheapest, cut_costs
 from plume.tuning.long_texts.buffers import Buffers, JudgedQuestions, LongTexts, by_run, lay_out_buffers, long_texts
@@ -31,6 +32,7 @@ from plume.tuning.long_texts.lessons import answer_places, gold_blocks, lesson_r
 from plume.tuning.long_texts.recall import recall
 from plume.tuning.long_texts.words import word_scores
 from plume.tuning.options import start_from_options
+from plume.tuning.rows.questions import QuestionReader
 from plume.tuning.rows.rows import Coder
 from plume.tuning.tune import resume
 
@@ -296,6 +298,26 @@ def test_a_hidden_block_is_not_seen(model: Path, file: Path, tmp_path: Path) -> 
     assert np.allclose(tables[0], tables[1], atol=1e-5)
     seen = lay_out_buffers("qa", texts, Buffers.of([(0, blocks)]), coder)
     assert not np.allclose(tuned.table(seen)[asked.hidden == 0], tables[0], atol=1e-5)
+
+
+def test_most_windows_of_a_long_text_are_not_learned_from(model: Path, file: Path, tmp_path: Path) -> None:
+    """Each text has one answer, and a window holds it: the run's steps are those of the windows that are read."""
+    tune(model, tmp_path / "out", file, long="windows", length=32, epochs=1.0, batch=4)
+    tuned = plume.load(tmp_path / "out")
+    asked, _ = tuned.task().questions(examples(12), tuned.coder())
+    assert isinstance(asked, ContextQuestions) and asked.value is not None
+    holds = asked.value[:, 0] != asked.null
+    drawn = asked.drawn(np.random.default_rng(0))
+    assert len(asked) > 100 and holds[drawn].sum() == holds.sum() and len(drawn) == 3 * holds.sum()
+    assert steps_of(tmp_path / "out") == -(-len(drawn) // 4)
+    reader = QuestionReader(questions=asked, rows=4, seed=0)
+    assert set(reader.plan(0)[1].ravel()) != set(reader.plan(1)[1].ravel()) and len(reader.plan(0)[1]) == len(reader.plan(1)[1])
+    judged, _ = RecalledAnswering.of(tuned.task()).questions(examples(12), tuned.coder())
+    assert len(judged.drawn(np.random.default_rng(0))) == len(judged)
+
+
+def steps_of(out: Path) -> int:
+    return int(json.loads((out / "train" / "metrics.jsonl").read_text().splitlines()[-1])["step"])
 
 
 def test_windows_are_the_default_and_others_are_refused(model: Path, file: Path, tmp_path: Path) -> None:
