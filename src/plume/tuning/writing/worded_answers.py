@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plume.core.part import replace
 from plume.model.networks.model import Model
@@ -27,7 +28,7 @@ class WindowQuestions(TextQuestions):
 
     owner: Array  # [R] the example
     begin: Array  # [R] the window's first character
-    holds: Array  # [R] does it have an answer?
+    holds: NDArray[np.bool_]  # [R] does it have an answer?
 
     def drawn(self, generator: np.random.Generator) -> Array:
         """Every window that holds an answer, and some of those that do not."""
@@ -69,7 +70,7 @@ class AnswerByText(ByText):
         begin = np.where(alone, 0, begin)
         return WindowQuestions(
             name=made.name, rows=rows, groups=made.groups, way=made.way, targets=made.targets, owner=owner, begin=begin,
-            holds=np.array([bool(example.answer) for example in seen]),
+            holds=np.array([bool(example.answer) for example in seen], np.bool_),
         ), notes  # fmt: skip
 
     def written(self, body: Model, coder: Coder, questions: TextQuestions, examples: Sequence[Example]) -> Responses:
