@@ -40,8 +40,8 @@ WAYS = {  # how it is tuned, and how the same model is measured besides
         {},
         {
             "recall, 12 blocks by BM25": {"shortlist": 12},
-            "recall with words": {"words": 1.0},
-            "recall with words, 12 blocks": {"words": 1.0, "shortlist": 12},
+            "recall without words": {"words": 0.0},
+            "recall without words, 12 blocks": {"words": 0.0, "shortlist": 12},
         },
     ),
     "recall, unsupervised": ("recall", {"supervised": False}, {}),

@@ -12,8 +12,11 @@ import pytest
 import plume
 from plume.cli import main
 from plume.core.errors import PlumeError
+from plume.core.part import replace
 from plume.kb.building import build
 from plume.kb.store import Edit, KnowledgeBase
+from plume.readers.example import Example
+from plume.readers.kb_questions import KnownAnswers
 from plume.static.exchange import import_vectors
 from plume.tuning.knowledge.nearness import vectors_hash
 from plume.tuning.tuned import TunedModel
@@ -98,8 +101,19 @@ def test_another_knowledge_base_is_named(folder: Path, tuned: TunedModel, tmp_pa
     build([tmp_path / "u.tsv"], tmp_path / "unlike").close()
     with pytest.raises(PlumeError, match=r"was trained with the knowledge base .* has none of the 2 relations that it learned"):
         tuned.ask("the colour of novel x?", kb=str(tmp_path / "unlike"))
-    with pytest.raises(PlumeError, match=r"gone is not there .*--kb"):
+    with pytest.raises(PlumeError, match=r"no knowledge base at .*gone \(kbqa was trained with .*--kb"):
         tuned.ask("the author of novel x?", kb=str(tmp_path / "gone"))
+
+
+def test_all_answers_are_scored(folder: Path, tuned: TunedModel, tmp_path: Path) -> None:
+    """However many there are: none is cut off before it is counted."""
+    names = [f"heir {number}" for number in range(80)]
+    (tmp_path / "t.tsv").write_text("".join(f"book x\tauthor\t{name}\n" for name in names), encoding="utf-8")
+    build([tmp_path / "t.tsv"], tmp_path / "kb").close()
+    (example,) = [Example(texts=("the author of book x?",), answer=KnownAnswers(answers=tuple(names)))]
+    task = replace(tuned.task(), kb=str(tmp_path / "kb"))
+    (found,), _ = task.respond(tuned, [example])
+    assert task.measure([example], [found]) == {"hits@1": 1.0, "f1": 1.0, "exact": 1.0}
 
 
 def test_on_the_command_line(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -145,6 +159,8 @@ def test_what_cannot_be(base: Any, folder: Path, tmp_path: Path) -> None:
         plume.tune(base("bert"), task="kbqa", train=folder / "q.tsv", out=tmp_path / "out")
     with pytest.raises(PlumeError, match="--kb is for tasks that look something up"):
         plume.tune(base("bert"), task="classification", train=folder / "q.tsv", kb=folder / "kb", out=tmp_path / "out")
+    with pytest.raises(PlumeError, match=r"There is no knowledge base at \S*none: name one with --kb"):
+        plume.tune(base("bert"), task="kbqa", train=folder / "q.tsv", kb=tmp_path / "none", out=tmp_path / "out")
     (tmp_path / "q.tsv").write_text("what is up?\tnothing\n" * 3, encoding="utf-8")
     with pytest.raises(PlumeError, match="no question of the training file leads to its answers"):
         plume.tune(base("bert"), task="kbqa", train=tmp_path / "q.tsv", kb=folder / "kb", out=tmp_path / "out")

@@ -18,6 +18,8 @@ from plume.core.errors import PlumeError
 from plume.kb import database
 from plume.kb.names import normalised
 
+_AT_ONCE = 900  # values of a query: more than a thousand are too many for some builds of sqlite
+
 
 class Candidate(NamedTuple):
     """What a name may mean, and how likely that is where nothing else is known."""
@@ -130,8 +132,11 @@ class Lookup:
 
     def which_are_names(self, normal: Collection[str]) -> set[str]:
         """Of these normalised names, those that something has."""
-        marks = ", ".join("?" * len(normal))
-        return {name for (name,) in self._all(f"SELECT DISTINCT name FROM alias WHERE name IN ({marks})", *normal)}
+        asked, found = list(normal), set[str]()
+        for some in (asked[first : first + _AT_ONCE] for first in range(0, len(asked), _AT_ONCE)):
+            marks = ", ".join("?" * len(some))
+            found.update(name for (name,) in self._all(f"SELECT DISTINCT name FROM alias WHERE name IN ({marks})", *some))
+        return found
 
     # sqlite
 

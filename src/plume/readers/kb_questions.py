@@ -48,7 +48,7 @@ def read_kb_questions(path: Path, reading: Reading, *, labelled: bool) -> Iterat
         elif len(cells) == 1 and labelled:
             raise PlumeError(f"{path}, line {number}: a question without its answers; put them behind it, after a tab, with | between.")
         else:
-            yield _made(*cut(cells if len(cells) > 1 else [*cells, ""]), reading, labelled=labelled, line=number)
+            yield from _made(*cut(cells if len(cells) > 1 else [*cells, ""]), reading, labelled=labelled, line=number)
 
 
 def _kind_of_table(line: str) -> str:
@@ -88,7 +88,7 @@ def _from_blocks(path: Path, reading: Reading, *, labelled: bool) -> Iterator[Ex
         triple = [one.strip() for one in held.get("triple", (0, ""))[1].split("|||")]
         known = len(triple) == 3 and all(triple)
         answer = held.get("answer", (0, ""))[1]
-        yield _made(
+        yield from _made(
             question,
             KnownAnswers(answers=(answer,) if answer else (), topic=triple[0] if known else None, path=((triple[1], False),) if known else ()),
             reading, labelled=labelled, line=line,
@@ -119,7 +119,7 @@ def _from_json(path: Path, reading: Reading, *, labelled: bool) -> Iterator[Exam
         given = next((record[name] for name in _ANSWERS if name in record), None)
         if given is None and labelled:
             raise PlumeError(f"{place}: there are no answers. {_ADVICE}")
-        yield _made(question.strip(), _said(given, record, place), reading, labelled=labelled, line=number)
+        yield from _made(question.strip(), _said(given, record, place), reading, labelled=labelled, line=number)
 
 
 def _said(given: Any, record: Mapping[str, Any], place: str) -> KnownAnswers:
@@ -141,6 +141,9 @@ def _said(given: Any, record: Mapping[str, Any], place: str) -> KnownAnswers:
     )
 
 
-def _made(question: str, said: KnownAnswers, reading: Reading, *, labelled: bool, line: int) -> Example:
+def _made(question: str, said: KnownAnswers, reading: Reading, *, labelled: bool, line: int) -> Iterator[Example]:
+    if labelled and not said.answers:
+        reading.skip("no answer", f"{reading.file}, line {line}")
+        return
     reading.read += 1
-    return Example(texts=(question,), answer=said if labelled else None, line=line)
+    yield Example(texts=(question,), answer=said if labelled else None, line=line)

@@ -106,8 +106,10 @@ def _page(found: Any, place: str) -> PageText:
     if not isinstance(title, str) or not isinstance(text, list) or not all(isinstance(one, str) for one in text):
         raise PlumeError(f'{place}: a document is ["title", ["sentence", "…"]] or {{"title": "…", "text": "…"}}, not {found!r:.60}.')
     sentences = [clean(one) for one in text]
-    spaced = [_spaced(before, one) for before, one in pairwise(["", *sentences])]
-    return PageText(clean(title), tuple(one for one in spaced if one))
+    said = accumulate(
+        sentences, lambda before, one: one or before, initial=""
+    )  # what stands before a sentence; empty ones keep their numbers
+    return PageText(clean(title), tuple(_spaced(before, one) for before, one in zip(said, sentences, strict=False)))
 
 
 def _spaced(before: str, sentence: str) -> str:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
+import numpy as np
+
 from plume.core.errors import PlumeError
 from plume.core.part import replace
 from plume.text.tokenizer import Tokenizer
@@ -92,7 +94,7 @@ def plan(
     epochs = epochs_for(examples) if wishes.epochs is None else wishes.epochs
     usual = coder_for(body, tokenizer, length=training.length).usual_language([example for one in prepared for example in one.train])
     ready = Ready(body, tokenizer, as_asked(prepared, body, tokenizer, length=training.length, usual=usual))
-    rows = [len(questions) for questions, _ in ready.asked]  # windows of long texts are rows of their own
+    rows = [len(questions.drawn(np.random.default_rng(0))) for questions, _ in ready.asked]  # windows of long texts are rows of their own
     steps = max(1, round(epochs * sum(-(-count // training.batch) for count in rows)))
     made = kind(
         model=os.path.abspath(model),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from plume.core.errors import PlumeError
@@ -28,7 +28,7 @@ from plume.tuning.bodies import take_heads
 from plume.tuning.card import how_ended, write_card
 from plume.tuning.declared import Declared, save_declaration
 from plume.tuning.lesson import Lesson, Pupil
-from plume.tuning.planning import Made, PlannedTuning, Ready, plan, ready_again
+from plume.tuning.planning import Asked, Made, PlannedTuning, Ready, plan, ready_again
 from plume.tuning.preparing import PreparedTask, prepare
 from plume.tuning.rows.questions import QuestionReader, Questions
 from plume.tuning.settings import TaskData, TuneSettings
@@ -127,7 +127,7 @@ def run_prepared(
         lesson.model, lesson.mixture, plan=lesson.plan, settings=settings, folder=folder,
         processes=processes, fingerprint=_fingerprint(settings), write=lambda: save_declaration(folder, declared, body, tokenizer),
         measure=best.measure, enough=best.enough, publish=False, some_unused=lesson.some_unused, fresh=fresh, quiet=quiet,
-        opening=[*_opening(settings, prepared, model, [notes for _, notes in asked]), *lesson.notes],
+        opening=[*_opening(settings, prepared, model, asked), *lesson.notes],
     )  # fmt: skip
     model.remembered = None
     if not best.history:  # stopped before the first mark: not written down, so that a run which goes on is as one that was never stopped
@@ -186,18 +186,24 @@ def _reader(one: PreparedTask, questions: Questions, tuned: TunedModel, settings
 def rows_of_a_batch(questions: Questions, settings: TuneSettings) -> int:
     """As many as there are, at most; every accumulated part gets some."""
     parts = settings.accumulate
-    return max(min(settings.training.batch, len(questions)) // parts, 1) * parts
+    return max(min(settings.training.batch, _drawn(questions)) // parts, 1) * parts
+
+
+def _drawn(questions: Questions) -> int:
+    """How many an epoch reads, which is the same for all."""
+    return len(questions.drawn(np.random.default_rng(0)))
 
 
 def _plan(settings: TuneSettings, tasks: Sequence[Task]) -> TrainingPlan:
     return TrainingPlan(training=settings.training, weights=[{task.called: 1.0} for task in tasks], during=[(0.0, 1.0)] * len(tasks))
 
 
-def _opening(settings: TuneSettings, prepared: Sequence[PreparedTask], model: torch.nn.Module, lost: Sequence[Counter[str]]) -> list[str]:
+def _opening(settings: TuneSettings, prepared: Sequence[PreparedTask], model: torch.nn.Module, asked: Sequence[Asked]) -> list[str]:
     learning = sum(p.numel() for p in model.parameters() if p.requires_grad)
     lines = [line for one in prepared for reading in one.readings for line in reading.lines()]
     lines += [note for one in prepared for note in one.notes]
-    lines += [f"{one.task.called}: {n:,} {what}" for one, counts in zip(prepared, lost, strict=True) for what, n in counts.items() if n]
+    lines += [f"{one.task.called}: {n:,} {what}" for one, (_, lost) in zip(prepared, asked, strict=True) for what, n in lost.items() if n]
+    lines += [f"{of.name}: an epoch reads {n:,} of {len(of):,} windows" for of, _ in asked if (n := _drawn(of)) < len(of)]
     scratch = ", from scratch" if settings.from_scratch else ""
     training = settings.training
     return [

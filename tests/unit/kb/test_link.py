@@ -86,6 +86,12 @@ def test_all_names_of_a_question(kb: KnowledgeBase) -> None:
     assert [text[one.start : one.end] for one in all_named(kb, text)] == ["New  York", "New  York City", "York"]
 
 
+def test_a_question_may_be_a_whole_article(kb: KnowledgeBase) -> None:
+    """Of which more stretches are looked up than sqlite takes at once."""
+    text = " ".join(f"word{number}" for number in range(6000)) + " York"
+    assert [text[one.start : one.end] for one in all_named(kb, text)] == ["York"]
+
+
 def test_a_linked_corpus_is_carried(kb: KnowledgeBase, tmp_path: Path) -> None:
     corpus, out = tmp_path / "c.jsonl", tmp_path / "linked.jsonl"
     corpus.write_text('{"text": "红楼梦 in New York", "n": 1}\n\n{"text": "nothing"}\n', encoding="utf-8")

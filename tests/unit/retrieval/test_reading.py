@@ -12,6 +12,7 @@ from plume.readers.example import Reading
 from plume.retrieval.collection import passages_of, read_passages
 from plume.retrieval.pairing import Paired, filled_up, pair
 from plume.retrieval.questions import SearchQuestion, read_questions
+from plume.retrieval.rag.finding import load_retriever
 from plume.retrieval.words import WordIndex
 
 SQUAD = {"data": [{"title": "Rain", "paragraphs": [{"context": "Rain falls in Bergen.", "qas": [
@@ -137,3 +138,9 @@ def test_negatives_are_filled_up_by_chance_that_follows_from_the_seed() -> None:
     hard, drawn = (filled_up(pairs, 9, negatives=2, random=random, seed=1) for random in (False, True))
     assert all(one[0] == 2 and len(one) == 2 and 0 not in one for one in hard)
     assert drawn == filled_up(pairs, 9, negatives=2, random=True, seed=1) and len({one for pair in drawn for one in pair}) == 8
+
+
+def test_a_model_that_was_tuned_for_something_else_finds_nothing(tmp_path: Path) -> None:
+    (tmp_path / "task.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(PlumeError, match="was tuned for a task, and not to find passages: plume tune MODEL --task retrieval"):
+        load_retriever(tmp_path)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from plume.core.errors import PlumeError
 from plume.tuning.rows import windows as answers
-from plume.tuning.rows.windows import Answered, best_answers, owner_window, windows
+from plume.tuning.rows.windows import BESIDE, Answered, best_answers, drawn_windows, owner_window, windows
 
 
 @given(length=st.integers(0, 60), room=st.integers(1, 20), data=st.data())
@@ -32,6 +32,17 @@ def test_windows_by_hand():
     assert windows(0, room=6, stride=2) == [(0, 0)]
     with pytest.raises(PlumeError, match="cannot overlap by 6"):
         windows(10, room=6, stride=6)
+
+
+def test_an_epoch_reads_every_window_with_an_answer_and_few_others():
+    example = np.repeat([0, 1, 2, 3], [40, 1, 9, 2])  # of a long text, of two short ones, and of one between them that has no answer
+    holds = np.isin(np.arange(52), [17, 18, 40, 50])
+    epochs = [drawn_windows(example, holds, np.random.default_rng(epoch)) for epoch in range(60)]
+    for drawn in epochs:
+        assert np.isin(np.flatnonzero(holds), drawn).all() and (np.diff(drawn) > 0).all()
+        assert np.bincount(example[drawn]).tolist() == [2 + 2 * BESIDE, 1, BESIDE, 2]
+    assert np.unique(np.concatenate(epochs)).tolist() == list(range(52))  # in the end each was read
+    assert len(drawn_windows(example[:0], holds[:0], np.random.default_rng(0))) == 0
 
 
 def test_owner_window_by_hand():

@@ -14,7 +14,7 @@ from plume.tasks.multihop import TASK as HOPS
 from plume.tasks.qa import TASK as QA
 from plume.tuning.asked import AskedOf
 from plume.tuning.long_texts.answering import RecalledAnswering
-from plume.tuning.task import Task
+from plume.tuning.task import Columns, Task
 
 RECALL = RecalledAnswering(kind="qa", title="", metric="f1")
 
@@ -42,6 +42,17 @@ def test_settings_that_fit_are_taken() -> None:
         "words": 1,
         "threshold": -2.5,
     }
+
+
+def test_documents_are_not_passed_over() -> None:
+    with pytest.raises(PlumeError, match="kbqa asks a knowledge base, and reads no documents: leave out --documents"):
+        KBQA.ask(None, ["who?"], AskedOf(documents=__file__))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("setting", ["rounds=0", "keep=0", "block=0", "shortlist=-1", "words=-1", "judges=-1"])
+def test_recall_that_cannot_be_is_refused_before_it_is_learned(setting: str) -> None:
+    with pytest.raises(PlumeError, match="block, keep and rounds are at least 1, and shortlist, words and judges at least 0"):
+        RECALL.override(setting).fitted([], Columns())
 
 
 @pytest.mark.parametrize("task", [HOPS, RECALL])

@@ -37,7 +37,7 @@ from plume.readers.multihop import PAGES, SUPPORT, PageText, read_multihop
 from plume.tasks.multihop import TASK
 from plume.train import loop as loops
 from plume.tuning.hops.frontier import HopSearch, explore
-from plume.tuning.hops.graph import QuestionGraph
+from plume.tuning.hops.graph import QuestionGraph, sentence_at
 from plume.tuning.hops.kinds import QuestionKind, kind_of
 from plume.tuning.hops.lessons import GoldGraph
 from plume.tuning.hops.library import Library
@@ -112,6 +112,22 @@ def test_files(file: Path, tmp_path: Path) -> None:
     assert chinese.answer == ("甲", "乙") and chinese.named[PAGES] == (PageText("丙", ("甲在家。", "乙不在。")),)
     assert [page.title for page in other.named[PAGES]] == ["A"]
     assert reading.skipped == {"empty question": 1} and reading.mended == {"documents without text": 1}
+
+
+def test_empty_sentences_keep_their_numbers(tmp_path: Path) -> None:
+    """By which supporting facts are named."""
+    lines = tmp_path / "rows.jsonl"
+    context = [["Anna", ["Anna paints.", "", "", "She lives in Oslo."]]]
+    asked = {"question": "where does Anna live?", "answer": "Oslo", "context": context, "supporting_facts": [["Anna", 3]]}
+    lines.write_text(json.dumps(asked) + "\n", encoding="utf-8")
+    (example,) = read_multihop(lines, Reading(file=lines), labelled=True)
+    (page,) = example.named[PAGES]
+    assert page.text == "Anna paints. She lives in Oslo." and page.sentences[3] == " She lives in Oslo."
+    place = page.text.index("Oslo")
+    assert sentence_at(page, place) == 3 and sentence_at(page, 0) == 0
+    gold = GoldGraph(example, Library([page]), np.random.default_rng(0))
+    assert [page.text[a:b] for a, b in gold.build().nodes[0].found] == ["Oslo"]
+    assert gold.graph.edges[0].sentence == 3
 
 
 @pytest.mark.parametrize(

@@ -18,11 +18,13 @@ import plume
 from plume.core.batch import Encoded, Target
 from plume.core.errors import PlumeError
 from plume.core.files import read_json
+from plume.core.part import replace
 from plume.heads.head import Dims
 from plume.heads.judged_span import APART, NULL, OUTSIDE, RELEVANT, UNREAD, JudgedSpan
 from plume.model.checkpoint import read_weights, save_model
 from plume.readers.example import Example, Reading
 from plume.train import loop as loops
+from plume.tuning.kinds.answering import ContextQuestions
 from plume.tuning.long_texts.answering import RecalledAnswering
 from plume.tuning.long_texts.blocks import A_BLOCK, COMMA, INSIDE, LINE, SENTENCE, WORD, blocks_of, cheapest, cut_costs
 from plume.tuning.long_texts.buffers import Buffers, JudgedQuestions, LongTexts, by_run, lay_out_buffers, long_texts
@@ -31,6 +33,7 @@ from plume.tuning.long_texts.lessons import answer_places, gold_blocks, lesson_r
 from plume.tuning.long_texts.recall import recall
 from plume.tuning.long_texts.words import word_scores
 from plume.tuning.options import start_from_options
+from plume.tuning.rows.questions import QuestionReader
 from plume.tuning.rows.rows import Coder
 from plume.tuning.tune import resume
 
@@ -205,6 +208,20 @@ def test_rows_lead_back_to_the_text(coder: Coder) -> None:
     assert len(asked) == len(buffers.owner) <= len(by_run(asked)[0])
 
 
+def test_what_looks_relevant_in_training_is_what_is_found_at_use(coder: Coder) -> None:
+    """A judge that has learned nothing yet leaves it to the words, unless they are not to count."""
+    made, texts = cut_up(coder)
+    pool = pool_of(texts)
+    nothing, task = np.zeros(len(pool.block)), RecalledAnswering(kind="qa", title="", metric="f1")
+    kept = recall(texts, range(len(made)), lambda buffers: np.zeros(len(buffers.block)), rounds=1, keep=1, words=task.words)
+    for number in range(len(made)):
+        looks = pool.of(number, task._looking(nothing, pool))
+        assert max(looks.values()) == 1 and max(looks, key=looks.__getitem__) == kept[number][0]
+        assert set(pool.of(number, replace(task, words=0.0)._looking(nothing, pool)).values()) == {0.0}
+    (row, *_) = [one for one in lesson_rows(texts, pool, task._looking(nothing, pool), [[]] * len(made), epoch=1) if one.read]
+    assert kept[0][0] in row.blocks
+
+
 def test_the_loss_is_the_readers_and_the_judges() -> None:
     torch.manual_seed(0)
     head = JudgedSpan(judges=2.0).build(Dims(width=3, token=torch.nn.Embedding(1, 1)))
@@ -221,8 +238,8 @@ def test_the_loss_is_the_readers_and_the_judges() -> None:
 
 
 def tune(model: Path, out: Path, file: Path, **options: Any) -> Any:
-    options = {"epochs": 3.0, "batch": 8, "rate": 1e-3, "measurements": 1, "length": 64, "long": "recall"} | options
-    return start_from_options(model, task="qa", train=str(file), dev=str(file), out=out, quiet=True, **options)
+    options = {"epochs": 3.0, "batch": 8, "rate": 1e-3, "measurements": 1, "length": 64, "long": "recall", "quiet": True} | options
+    return start_from_options(model, task="qa", train=str(file), dev=str(file), out=out, **options)
 
 
 @pytest.mark.parametrize("supervised", [True, False])
@@ -296,6 +313,29 @@ def test_a_hidden_block_is_not_seen(model: Path, file: Path, tmp_path: Path) -> 
     assert np.allclose(tables[0], tables[1], atol=1e-5)
     seen = lay_out_buffers("qa", texts, Buffers.of([(0, blocks)]), coder)
     assert not np.allclose(tuned.table(seen)[asked.hidden == 0], tables[0], atol=1e-5)
+
+
+def test_most_windows_of_a_long_text_are_not_learned_from(
+    model: Path, file: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Each text has one answer, and a window holds it: the run's steps are those of the windows that are read."""
+    tune(model, tmp_path / "out", file, long="windows", length=32, epochs=1.0, batch=4, quiet=False)
+    tuned = plume.load(tmp_path / "out")
+    asked, _ = tuned.task().questions(examples(12), tuned.coder())
+    assert isinstance(asked, ContextQuestions) and asked.value is not None
+    holds = asked.value[:, 0] != asked.null
+    drawn = asked.drawn(np.random.default_rng(0))
+    assert len(asked) > 100 and holds[drawn].sum() == holds.sum() and len(drawn) == 3 * holds.sum()
+    assert f"qa: an epoch reads {len(drawn)} of {len(asked)} windows" in capfd.readouterr().err
+    assert steps_of(tmp_path / "out") == -(-len(drawn) // 4)
+    reader = QuestionReader(questions=asked, rows=4, seed=0)
+    assert set(reader.plan(0)[1].ravel()) != set(reader.plan(1)[1].ravel()) and len(reader.plan(0)[1]) == len(reader.plan(1)[1])
+    judged, _ = RecalledAnswering.of(tuned.task()).questions(examples(12), tuned.coder())
+    assert len(judged.drawn(np.random.default_rng(0))) == len(judged)
+
+
+def steps_of(out: Path) -> int:
+    return int(json.loads((out / "train" / "metrics.jsonl").read_text().splitlines()[-1])["step"])
 
 
 def test_windows_are_the_default_and_others_are_refused(model: Path, file: Path, tmp_path: Path) -> None:

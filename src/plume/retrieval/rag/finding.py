@@ -19,6 +19,7 @@ from plume.model.use.language_model import LanguageModel
 from plume.retrieval.collection import Passages
 from plume.retrieval.measuring import compared
 from plume.retrieval.words import WordIndex
+from plume.tuning.declared import TASK
 from plume.vectors.nearest import Nearest
 from plume.vectors.sentence import SentenceVectors, Similarity
 from plume.vectors.transforms.normalise import Normalise
@@ -80,6 +81,10 @@ Finder = WordFinder | VectorFinder
 
 def load_retriever(folder: Path) -> LanguageModel:
     """A model directory whose vectors can be learned through."""
+    if (folder / TASK).exists():
+        raise PlumeError(
+            f"{folder} was tuned for a task, and not to find passages: plume tune MODEL --task retrieval makes what --retriever takes."
+        )
     model = LanguageModel.load(folder)
     sentence = model.sentence or SentenceVectors()
     if any(not isinstance(one, Normalise) for one in sentence.transforms) or sentence.prompt:

@@ -24,7 +24,7 @@ from plume.readers.squad import read_squad
 from plume.text.pieces import Joined
 from plume.tuning.rows.questions import Floats, Questions, SpanQuestions, one_each
 from plume.tuning.rows.rows import Array, Coder, shortened
-from plume.tuning.rows.windows import Answered, best_answers, windows
+from plume.tuning.rows.windows import Answered, best_answers, drawn_windows, windows
 from plume.tuning.task import NOTHING, Prediction, Readable, Task
 
 if TYPE_CHECKING:
@@ -39,10 +39,16 @@ class ContextQuestions(SpanQuestions):
     null: Array  # [R] the column that says: not here
     context: Joined
 
+    def drawn(self, generator: np.random.Generator) -> Array:
+        """Every window that holds an answer, and some of those that do not."""
+        if self.value is None:
+            return super().drawn(generator)
+        return drawn_windows(self.window_example, self.value[:, 0] != self.null, generator)
+
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionAnswering(Task):
-    """A long context is read in windows that overlap (BERT's run_squad)."""
+    """A long context is read in windows that overlap (BERT's run_squad); what is learned from is drawn among them."""
 
     reads: ClassVar[str] = "SQuAD, CMRC and DRCD JSON; JSONL"
     right_by: ClassVar[str | None] = "exact_match"

@@ -34,7 +34,6 @@ from plume.tuning.rows.rows import Coder
 from plume.tuning.task import Answering, Columns, Prediction, Readable, Responses, Task, listed
 
 _OFTEN = 20  # times that training shows a relation; of rarer ones, words teach only which were there at all
-_LISTED = 50  # answers that a prediction writes down
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,7 +174,7 @@ class KnowledgeQuestions(Task):
         if best is None:
             return {"answers": [], "topic": None, "path": [], "score": 0.0, "topics": named}
         return {
-            "answers": [known.kb.name_of(one) for one in found.answers[:_LISTED]],
+            "answers": [known.kb.name_of(one) for one in found.answers],
             "topic": known.kb.name_of(best.way.topic.entity),
             "path": [[known.kb.relations[step.relation], bool(step.inverse)] for step in best.way.path],
             "score": round(math.exp(best.score), 6),
@@ -183,6 +182,8 @@ class KnowledgeQuestions(Task):
         }
 
     def ask(self, model: Answering, questions: Sequence[str], given: AskedOf) -> list[Reply]:
+        if given.documents is not None:
+            raise PlumeError(f"{self.called} asks a knowledge base, and reads no documents: leave out --documents.")
         task = self._asked(given.options)
         known = task._opened(given.kb)
         note = self._other(known)
@@ -201,9 +202,9 @@ class KnowledgeQuestions(Task):
     def _opened(self, other: str | None = None) -> OpenedKB:
         folder = other or self.kb
         if not (Path(folder) / "kb.sqlite").exists():
-            own = self.knowledge.fingerprint if self.knowledge is not None else "unknown"
+            own = "" if self.knowledge is None else f" ({self.called} was trained with one of fingerprint {self.knowledge.fingerprint})"
             raise PlumeError(
-                f"The knowledge base {folder} is not there (it was trained with one of fingerprint {own}): name another with --kb."
+                f"There is no knowledge base at {folder}{own}: name one with --kb, or make it with plume kb build triples.tsv --out {folder}."
             )
         if vectors_hash(self.vectors) != self.vectors_hash:
             raise PlumeError(

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ from plume.tuning.long_texts.recall import Judge, recall, scores_of, windows_of
 from plume.tuning.rows.questions import Floats, Questions
 from plume.tuning.rows.rows import Coder
 from plume.tuning.rows.windows import best_answers
-from plume.tuning.task import Answering, Prediction, Responses
+from plume.tuning.task import Answering, Columns, Prediction, Responses
 from plume.tuning.writing.worded import ByText
 
 _OPTIONS = ("block", "keep", "rounds", "shortlist", "words", "longest_question", "longest_answer", "threshold")  # of `plume ask --set`
@@ -43,9 +43,9 @@ class RecalledAnswering(QuestionAnswering):
     keep: int = 3  # blocks that are remembered from one round to the next
     rounds: int = 2
     shortlist: int = 0  # so many blocks are judged, those that share most words with the question; 0: all, as in the paper
-    words: float = (
-        0.0  # what the words that a block shares with the question count beside the judge (BM25, 1 for the best block); 0: the paper
-    )
+    # What the words that a block shares with the question count beside the judge, from 0 to 1 too (BM25, 1 for the best block); 0: the paper. They
+    # find what a judge has not learned yet, and it sets right where they mislead.
+    words: float = 1.0
     supervised: bool = True  # blocks that hold the answer matter; else those without which the reader's loss rises
     judges: float = 1.0  # weight of the judge's loss beside the reader's
 
@@ -56,6 +56,11 @@ class RecalledAnswering(QuestionAnswering):
 
     def for_long_texts(self, way: str) -> QuestionAnswering:
         return self
+
+    def fitted(self, paths: Sequence[Path], columns: Columns) -> Self:
+        if min(self.block, self.keep, self.rounds) < 1 or min(self.shortlist, self.words, self.judges) < 0:
+            raise PlumeError(f"{self.called}: block, keep and rounds are at least 1, and shortlist, words and judges at least 0.")
+        return super().fitted(paths, columns)
 
     def in_words(self, examples: Sequence[Example]) -> ByText | None:
         return None
@@ -106,7 +111,7 @@ class RecalledAnswering(QuestionAnswering):
     ) -> NDArray[np.float64]:
         """How many interventions speak for each pooled block, once each block of the reader's rows has been hidden from it."""
         places = answer_places(examples, texts)
-        rows = lesson_rows(texts, pool, before[0], pool.relevant(before[1]), epoch=0)
+        rows = lesson_rows(texts, pool, self._looking(before[0], pool), pool.relevant(before[1]), epoch=0)
         buffers = Buffers.of([(row.question, row.blocks) for row in rows if row.read])
         asked = lay_out_buffers(self.called, texts, buffers, coder, value=places[buffers.owner])
         whole = span_losses(model.table(asked), asked)
@@ -115,13 +120,17 @@ class RecalledAnswering(QuestionAnswering):
         change = span_losses(model.table(hidden), hidden) - whole[row]
         return voted(before[1], pool.numbered, again.owner, block, votes(change))
 
+    def _looking(self, scores: NDArray[np.float64], pool: BlockPool) -> NDArray[np.float64]:
+        """How relevant each pooled block looks, as it will when a question is answered."""
+        return scores + self.words * pool.share
+
     def _lesson(
         self, examples: Sequence[Example], texts: LongTexts, pool: BlockPool, judged: NDArray[np.float64], coder: Coder, *, epoch: int
     ) -> JudgedQuestions:
         known = all(example.answer is not None for example in examples)
         places = answer_places(examples, texts) if known else np.full((len(texts), 2), -1)
         relevant = gold_blocks(places, texts) if self.supervised and known else pool.relevant(judged[1])
-        rows = lesson_rows(texts, pool, judged[0], relevant, epoch=epoch)
+        rows = lesson_rows(texts, pool, self._looking(judged[0], pool), relevant, epoch=epoch)
         if not known:
             rows = [row for row in rows if row.read]
         buffers = Buffers.of([(row.question, row.blocks) for row in rows])

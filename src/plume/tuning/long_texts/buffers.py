@@ -122,6 +122,10 @@ class JudgedQuestions(ContextQuestions):
     sizes: Array  # [N] tokens of each of the buffers' blocks
     hidden: Array | None = None  # [total] 1: nobody else sees this token; None: everyone sees all
 
+    def drawn(self, generator: np.random.Generator) -> Array:
+        """All: they were chosen row by row."""
+        return np.arange(len(self))
+
     def _asked(self, batch: Batch, index: Array, picked: Array) -> Batch:
         batch = super()._asked(batch, index, picked)
         feature = self.rows.padded(self.kinds, picked, OUTSIDE)

@@ -55,10 +55,15 @@ class BlockPool:
         return found
 
     @property
+    def share(self) -> NDArray[np.float64]:
+        """[N] how many of the question's words it has, of those of the best one."""
+        most = np.array([self.words[a:b].max(initial=0) for a, b in zip(self.bounds[:-1], self.bounds[1:], strict=True)])
+        return self.words / np.maximum(np.repeat(most, np.diff(self.bounds)), 1e-9)
+
+    @property
     def near(self) -> NDArray[np.float64]:
         """[N] 1 for blocks with nearly as many of the question's words as the best one has."""
-        most = np.array([self.words[a:b].max(initial=0) for a, b in zip(self.bounds[:-1], self.bounds[1:], strict=True)])
-        return ((self.words >= _NEAR * np.repeat(most, np.diff(self.bounds))) & (self.words > 0)).astype(np.float64)
+        return (self.share >= _NEAR).astype(np.float64)
 
 
 def pool_of(texts: LongTexts) -> BlockPool:

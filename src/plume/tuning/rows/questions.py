@@ -59,6 +59,10 @@ class Questions:
         """Tokens that answers are made of, or that a decoder writes, outside the rows."""
         return np.empty(0, np.int64)
 
+    def drawn(self, generator: np.random.Generator) -> Array:
+        """The groups that an epoch of training reads: all of them."""
+        return np.arange(len(self))
+
     def _asked(self, batch: Batch, index: Array, picked: Array) -> Batch:
         """With what is read and what is asked."""
         raise NotImplementedError
@@ -206,7 +210,8 @@ class QuestionReader:
             new = self.renew(epoch) if epoch else None
             asked = self.questions if new is None else new
             generator = np.random.default_rng([self.seed % 2**64, epoch])
-            made = asked, length_batches(asked.length, rows=self.rows, generator=generator)
+            drawn = asked.drawn(generator)
+            made = asked, drawn[length_batches(asked.length[drawn], rows=self.rows, generator=generator)]
             self._plans = {number: held for number, held in self._plans.items() if number == epoch - 1} | {epoch: made}
         return self._plans[epoch]
 

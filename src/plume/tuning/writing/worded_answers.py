@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plume.core.part import replace
 from plume.model.networks.model import Model
 from plume.readers.example import Example
 from plume.tuning.kinds.answering import QuestionAnswering
 from plume.tuning.rows.rows import Array, Coder, Stretch, shortened, whole
+from plume.tuning.rows.windows import drawn_windows
 from plume.tuning.task import Prediction, Responses
 from plume.tuning.writing.worded import ByText, characters
 from plume.tuning.writing.written import TextQuestions
@@ -26,6 +28,11 @@ class WindowQuestions(TextQuestions):
 
     owner: Array  # [R] the example
     begin: Array  # [R] the window's first character
+    holds: NDArray[np.bool_]  # [R] does it have an answer?
+
+    def drawn(self, generator: np.random.Generator) -> Array:
+        """Every window that holds an answer, and some of those that do not."""
+        return drawn_windows(self.owner, self.holds, generator)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +69,8 @@ class AnswerByText(ByText):
         rows = replace(made.rows, cut=None)  # what one window lacks another has
         begin = np.where(alone, 0, begin)
         return WindowQuestions(
-            name=made.name, rows=rows, groups=made.groups, way=made.way, targets=made.targets, owner=owner, begin=begin
+            name=made.name, rows=rows, groups=made.groups, way=made.way, targets=made.targets, owner=owner, begin=begin,
+            holds=np.array([bool(example.answer) for example in seen], np.bool_),
         ), notes  # fmt: skip
 
     def written(self, body: Model, coder: Coder, questions: TextQuestions, examples: Sequence[Example]) -> Responses:

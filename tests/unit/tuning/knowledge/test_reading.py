@@ -57,5 +57,22 @@ def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, text: str, said: st
         read(tmp_path, text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"question": "q", "answers": []}\n{"question": "r", "answers": ["a"]}\n',
+        "q\t |\nr\ta\n",
+        "<question id=1>\tq\n<answer id=1>\t\n<question id=2>\tr\n<answer id=2>\ta\n",
+    ],
+)
+def test_a_question_whose_answers_are_empty_is_counted_and_nothing_to_score(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "q.txt"
+    path.write_text(text, encoding="utf-8")
+    reading = Reading(file=path)
+    (example,) = read_kb_questions(path, reading, labelled=True)
+    assert example.texts == ("r",) and reading.read == 1
+    assert reading.skipped == {"no answer": 1} and reading.where["no answer"].endswith("line 1")
+
+
 def test_plain_lines_are_questions_without_answers(tmp_path: Path) -> None:
     assert [one.texts[0] for one in read(tmp_path, "who?\n\nwhen?\n", labelled=False)] == ["who?", "when?"]
