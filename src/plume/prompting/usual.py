@@ -9,7 +9,7 @@ from plume.readers.example import Example
 from plume.text.languages import language_mix
 from plume.tuning.kinds.labelling import LabelTask
 from plume.tuning.prompts.label_words import LabelWords
-from plume.tuning.prompts.template import SLOT_IN_TEXT
+from plume.tuning.prompts.template import slot_in_text
 from plume.tuning.task import Task
 
 # The blank stands behind the text, where models that read left to right can fill it.
@@ -32,7 +32,7 @@ def usual_templates(task: Task, examples: Sequence[Example]) -> tuple[str, ...]:
     """Some that say little, but fit, the plainest first."""
     chinese = _chinese(examples)
     if not isinstance(task, LabelTask):
-        return _IN_TEXT if all(SLOT_IN_TEXT.search(one.texts[0]) for one in examples) else _CHOICE[chinese]
+        return _IN_TEXT if all(slot_in_text(one.texts[0]) for one in examples) else _CHOICE[chinese]
     return (_TWO if task.texts == 2 else _ONE)[chinese]
 
 
