@@ -35,7 +35,9 @@ class InContext(PromptMethod):
 
     def __post_init__(self) -> None:
         if self.draws < 1:
-            raise PlumeError(f"What depends on the examples is told by 2 or more draws of them, or, with 1, not at all: not by {self.draws}.")
+            raise PlumeError(
+                f"What depends on the examples is told by 2 or more draws of them, or, with 1, not at all: not by {self.draws}."
+            )
 
     def run(self, job: PromptJob) -> str | None:
         tuned = untrained(job, job.prompted())
