@@ -19,6 +19,7 @@ from plume.readers.example import Example
 from plume.train.settings import RUN
 from plume.tuning.adapting.adaptation import Adaptation
 from plume.tuning.adapting.body import network
+from plume.tuning.adapting.ways.full import FullTuning
 from plume.tuning.bodies import read_model
 from plume.tuning.kinds.labelling import LabelTask
 from plume.tuning.planning import plan
@@ -148,7 +149,7 @@ class PromptJob:
             "seed": made.seed,
             "split": made.seed,
         }
-        planned = plan(self.model, [data], **(own | {"adapt": lambda usual: adaptation or usual} | options))
+        planned = plan(self.model, [data], **(own | {"adapt": lambda usual: adaptation or _suited(usual, task)} | options))
         return begin_planned(planned, folder, quiet=self.quiet)
 
     def tune_once(self, task: Task, folder: Path, **options: Any) -> str | None:
@@ -189,6 +190,11 @@ class PromptJob:
         """As train/prompt.json."""
         make_folder(self.folder / JOB.parent)
         write_json(self.folder / JOB, self.settings.to_json())
+
+
+def _suited(usual: Adaptation, task: Task) -> Adaptation:
+    """Through its own head a model learns by its own weights, also one whose usual way is that heads learn on its features (ELMo)."""
+    return FullTuning() if usual.frozen and isinstance(task, Prompted) else usual
 
 
 def read_job(folder: Path, *, quiet: bool = False) -> PromptJob:

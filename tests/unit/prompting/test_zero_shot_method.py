@@ -37,6 +37,15 @@ def test_without_a_template_pairs_have_one_that_the_model_can_read(body_of: Any,
     assert made.tasks[0].prompt.template == template
 
 
+def test_what_was_trained_on_is_not_called_held_out(body_of: Any, few: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options: dict[str, Any] = {"train": few, "template": "{text} It is ___ again.", "epochs": 1}
+    plume.prompt(body_of("bert"), method="pattern", out=tmp_path / "out", **options)
+    said = capsys.readouterr().err
+    assert "on the training examples at step 1: accuracy" in said and "held out" not in said
+    plume.prompt(body_of("bert"), method="pattern", out=tmp_path / "dev", dev=few, **options)
+    assert "held out at step 1: accuracy" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("method", ["prefix", "soft"])
 def test_what_learned_on_top_of_a_model_is_not_the_model(body_of: Any, few: Path, tmp_path: Path, method: str) -> None:
     """What was measured when it was made would not be what is saved."""
