@@ -93,6 +93,9 @@ def test_of_equals_the_simpler_one_is_taken_and_all_are_told() -> None:
     assert "best by folds: tfidf with 0.750" in lines[0]
     assert lines[1] == 'within one standard error of it, not told apart: pattern "{text} ___".'
     assert told(tried[0]) == "tfidf: 6 of 8 right (0.750, standard error 0.153; by fold: 3, 3)"
+    perfect, close = TriedPrompt("tfidf", "", (8, 8), 16), TriedPrompt("frozen", "", (8, 7), 16)
+    assert perfect.error == pytest.approx((1 / 32 * 31 / 32 / 16) ** 0.5), "sixteen right ones do not prove that all will be"
+    assert len(verdict([perfect, close], perfect)) == 1 and perfect.error < 0.0625
     assert told(tried[2]) == 'adapters "t": not possible. No.'
     assert "| adapters | t | No. |" in section(tried, tried[0])
 

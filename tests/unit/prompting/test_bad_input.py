@@ -134,6 +134,8 @@ def test_choices_have_no_other_words(body_of: Any, tmp_path: Path) -> None:
     rows = '{"context": "The cat finds", "choices": ["a box", "home"], "answer": 0}\n' * 2
     refused(body_of("bert"), tmp_path / "out", rows, "The choices of an example are words already: leave out --labels", task="multiple-choice",
             template="{text} ___", labels="0=box,1=home")  # fmt: skip
+    refused(body_of("bert"), tmp_path / "out", rows, "these examples have choices of their own: leave out --text", task="multiple-choice",
+            template="{text} ___", method="zero-shot", text=__file__)  # fmt: skip
 
 
 def test_the_command_says_it_too(body_of: Any, few: Path, tmp_path: Path) -> None:
