@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,26 +17,35 @@ from plume.tuning.task import Task
 
 
 def folds_of(examples: Sequence[Example], folds: int, *, seed: int) -> list[list[int]]:
-    """Which examples each fold holds out; every label stands in all of them as evenly as can be."""
+    """Which examples each fold holds out; every label stands in all of them as evenly as can be. What shares a text stays together: who has learned
+    from one of them would have seen the other."""
     if not 2 <= folds <= len(examples):
         raise PlumeError(f"There are {len(examples)} examples: they can be held out in 2 to {len(examples)} folds, not in {folds}.")
-    order = np.random.default_rng(seed).permutation(len(examples)).tolist()
-    order.sort(key=lambda number: str(examples[number].answer))
+    together: dict[str, list[int]] = {}
+    for number in np.random.default_rng(seed).permutation(len(examples)).tolist():
+        together.setdefault(examples[number].passage, []).append(number)
+    if len(together) < folds:
+        raise PlumeError(f"The {len(examples)} examples are about {len(together)} texts, which cannot be held out in {folds} folds.")
+    counts = Counter(str(one.answer) for one in examples)
+
+    def rarest(some: list[int]) -> str:
+        return min((str(examples[number].answer) for number in some), key=lambda answer: (counts[answer], answer))
+
     found: list[list[int]] = [[] for _ in range(folds)]
-    for place, number in enumerate(order):
-        found[place % folds].append(number)
+    for place, some in enumerate(sorted(together.values(), key=rarest)):
+        found[place % folds] += some
     return [sorted(one) for one in found]
 
 
 def check_folds(examples: Sequence[Example], task: Task) -> None:
-    """A label with one example is in no training set while that one is held out."""
+    """A label with one text is in no training set while that one is held out."""
     if not isinstance(task, LabelTask):
         return
     for label in task.labels:
-        if sum(one.answer == label for one in examples) < 2:
-            raise PlumeError(
-                f"The label '{label}' has one example, which cannot be both held out and learned from: give two or more of each."
-            )
+        own = [one.passage for one in examples if one.answer == label]
+        if len(set(own)) < 2:
+            what = "one example" if len(own) == 1 else f"{len(own)} examples that share a text"
+            raise PlumeError(f"The label '{label}' has {what}, which cannot be both held out and learned from: give two or more of each.")
 
 
 def write_rows(path: Path, examples: Sequence[Example]) -> None:

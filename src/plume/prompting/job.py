@@ -12,13 +12,19 @@ from plume.compressing.distilling.feeding import read_plain
 from plume.core.errors import PlumeError
 from plume.core.files import make_folder, read_json, write_json
 from plume.core.part import Part, part_from_json, replace
+from plume.model.use.abilities import Abilities
 from plume.prompting.method import PromptMethod
 from plume.prompting.usual import usual_templates, usual_words
 from plume.readers.example import Example
 from plume.train.settings import RUN
 from plume.tuning.adapting.adaptation import Adaptation
+from plume.tuning.adapting.body import network
+from plume.tuning.adapting.ways.full import FullTuning
+from plume.tuning.bodies import read_model
+from plume.tuning.kinds.labelling import LabelTask
 from plume.tuning.planning import plan
 from plume.tuning.preparing import PreparedTask, prepare
+from plume.tuning.prompts.finding import blank_of
 from plume.tuning.prompts.label_words import LabelWords
 from plume.tuning.prompts.prompt import Prompt
 from plume.tuning.prompts.prompted import Prompted
@@ -89,7 +95,19 @@ class PromptJob:
     @cached_property
     def templates(self) -> tuple[str, ...]:
         """Those that were given, or the usual ones of the task and the language of its texts."""
-        return self.settings.templates or usual_templates(self.prepared.task, self.prepared.train)[: self.settings.method.usual]
+        if self.settings.templates:
+            return self.settings.templates
+        task, examples = self.prepared.task, self.prepared.train
+        between = not isinstance(task, LabelTask) or task.texts != 2 or self._reads_both_ways()
+        return usual_templates(task, examples, between=between)[: self.settings.method.usual]
+
+    def _reads_both_ways(self) -> bool:
+        """What fills no blanks at all does: controls may be asked of it."""
+        body, tokenizer = read_model(self.model)
+        try:
+            return blank_of(Abilities(network(body, "Word vectors fill no blanks."), tokenizer)).reads_both_ways
+        except PlumeError:
+            return True
 
     @property
     def template(self) -> str:
@@ -104,6 +122,8 @@ class PromptJob:
     def prompted(self, template: str | None = None, *, words: tuple[LabelWords, ...] | None = None, soft: bool = False) -> Prompted:
         """The task through a blank; `soft`: does the method learn tokens of the template?"""
         task = self.prepared.task
+        if self.settings.words and not isinstance(task, LabelTask):
+            raise PlumeError("The choices of an example are words already: leave out --labels.")
         said = self.settings.words or usual_words(task) if words is None else words
         prompt = Prompt(template=template or self.template, words=said, left_to_right=self.settings.left_to_right)
         if prompt.soft and not soft:
@@ -129,7 +149,7 @@ class PromptJob:
             "seed": made.seed,
             "split": made.seed,
         }
-        planned = plan(self.model, [data], **(own | {"adapt": lambda usual: adaptation or usual} | options))
+        planned = plan(self.model, [data], **(own | {"adapt": lambda usual: adaptation or _suited(usual, task)} | options))
         return begin_planned(planned, folder, quiet=self.quiet)
 
     def tune_once(self, task: Task, folder: Path, **options: Any) -> str | None:
@@ -170,6 +190,11 @@ class PromptJob:
         """As train/prompt.json."""
         make_folder(self.folder / JOB.parent)
         write_json(self.folder / JOB, self.settings.to_json())
+
+
+def _suited(usual: Adaptation, task: Task) -> Adaptation:
+    """Through its own head a model learns by its own weights, also one whose usual way is that heads learn on its features (ELMo)."""
+    return FullTuning() if usual.frozen and isinstance(task, Prompted) else usual
 
 
 def read_job(folder: Path, *, quiet: bool = False) -> PromptJob:

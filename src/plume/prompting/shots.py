@@ -103,9 +103,10 @@ def spread_of(
 
 
 def scored_beside(job: PromptJob, shown: set[int]) -> list[Example]:
-    """The dev examples; without a dev file the training examples that are not shown."""
+    """The dev examples; without a dev file the training examples that share no text with what is shown."""
     prepared = job.prepared
-    return list(prepared.dev) if prepared.held_out else [one for place, one in enumerate(prepared.train) if place not in shown]
+    seen = {prepared.train[place].passage for place in shown}
+    return list(prepared.dev) if prepared.held_out else [one for one in prepared.train if one.passage not in seen]
 
 
 def measured(tuned: TunedModel, examples: Sequence[Example]) -> dict[str, float]:

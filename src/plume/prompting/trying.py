@@ -43,8 +43,9 @@ class TriedPrompt:
 
     @property
     def error(self) -> float:
-        """The standard error of the share."""
-        return float(np.sqrt(max(self.share * (1 - self.share), 1e-9) / self.rows))
+        """The standard error of the share; where all are right, or none, as if half of one were not."""
+        share = min(max(self.share, 0.5 / self.rows), 1 - 0.5 / self.rows)
+        return float(np.sqrt(share * (1 - share) / self.rows))
 
 
 def alone(job: PromptJob, name: str, template: str) -> PromptJob:

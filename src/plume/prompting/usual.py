@@ -9,10 +9,10 @@ from plume.readers.example import Example
 from plume.text.languages import language_mix
 from plume.tuning.kinds.labelling import LabelTask
 from plume.tuning.prompts.label_words import LabelWords
-from plume.tuning.prompts.template import SLOT_IN_TEXT
+from plume.tuning.prompts.template import slot_in_text
 from plume.tuning.task import Task
 
-# The blank stands behind the text, where models that read left to right can fill it.
+# The blank stands behind one text, where models that read left to right can fill it, and between two.
 _ONE = {
     False: ("{text} This is about ___.", "{text} In a word: ___.", "{text} ( ___ )"),
     True: ("{text}这是关于___的。", "{text}总之，___。", "{text}（___）"),
@@ -21,6 +21,11 @@ _TWO = {
     False: ("{text}? ___, {text_b}", '"{text}"? ___, "{text_b}"', "{text}? ___. {text_b}"),
     True: ("{text}？___，{text_b}", "“{text}”？___，“{text_b}”", "{text}？___。{text_b}"),
 }
+# The same for models that read left to right.
+_BEHIND_TWO = {
+    False: ("{text} {text_b}? ___", '"{text}" "{text_b}"? ___', "{text} {text_b} ( ___ )"),
+    True: ("{text}{text_b}？___", "“{text}”“{text_b}”？___", "{text}{text_b}（___）"),
+}
 _IN_TEXT = ("{text}",)  # which has the blank itself, as ChID's
 _CHOICE = {False: ("{text} ___",), True: ("{text}___",)}
 # PET's words for entailment and paraphrase (arXiv:2001.07676 §4, arXiv:2009.07118).
@@ -28,12 +33,12 @@ _YES = {"entailment": "Yes", "neutral": "Maybe", "contradiction": "No", "not_ent
 _LETTERS = 4  # that say as much as one Chinese character, roughly
 
 
-def usual_templates(task: Task, examples: Sequence[Example]) -> tuple[str, ...]:
-    """Some that say little, but fit, the plainest first."""
+def usual_templates(task: Task, examples: Sequence[Example], *, between: bool = True) -> tuple[str, ...]:
+    """Some that say little, but fit, the plainest first. `between`: may the blank stand before a text?"""
     chinese = _chinese(examples)
     if not isinstance(task, LabelTask):
-        return _IN_TEXT if all(SLOT_IN_TEXT.search(one.texts[0]) for one in examples) else _CHOICE[chinese]
-    return (_TWO if task.texts == 2 else _ONE)[chinese]
+        return _IN_TEXT if all(slot_in_text(one.texts[0]) for one in examples) else _CHOICE[chinese]
+    return (_ONE if task.texts != 2 else _TWO if between else _BEHIND_TWO)[chinese]
 
 
 def usual_words(task: Task) -> tuple[LabelWords, ...]:

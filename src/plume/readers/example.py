@@ -24,6 +24,11 @@ class Example:
     ] = ()  # of the texts, as far as the file says: one of all, or of the first and of the others; none or "": find out
     named: dict[str, Any] = field(default_factory=dict, hash=False)  # whatever else a reader has to say of it, by name: entities, documents
 
+    @property
+    def passage(self) -> str:
+        """Examples with the same share a text, or belong together: what has learned from one of them has seen the others."""
+        return str(self.named.get(TOGETHER) or max(self.texts, key=len))
+
 
 @dataclass(kw_only=True)
 class Reading:

@@ -74,7 +74,9 @@ class ZeroShot(DirectTask):
         """
         texts, words = _texts(items), {one.label: one.words for one in read_words(labels)}
         if len(words) < 2 and not multi_label:
-            raise PlumeError("One label alone is always the likeliest: give two or more, or ask for each by itself (multi_label).")
+            raise PlumeError(
+                "One label alone is always the likeliest: give two or more, or ask for each by itself (--each; in Python multi_label=True)."
+            )
         entailment = _entailment(model, None if way is None else _way(way))
         table = np.zeros((len(texts), len(words)))
         chinese = np.array([_is_chinese(text) for text in texts], bool)

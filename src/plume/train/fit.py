@@ -24,7 +24,7 @@ from plume.train.distributed import Processes
 from plume.train.loop import Loop, Outcome, TrainingPlan
 from plume.train.metrics import MetricsLog
 from plume.train.optimizer import make_optimizer
-from plume.train.progress import Progress
+from plume.train.progress import HELD_OUT, Progress
 from plume.train.settings import RunSettings, save_settings
 
 DATA = Path("train") / "data.json"  # fingerprints: a run must go on with the data it began with
@@ -62,13 +62,14 @@ def fit(
     spent: Spent = Spent(),
     fresh: bool = True,
     quiet: bool = False,
+    measured_on: str = HELD_OUT,
 ) -> Outcome:
     """Train `model` on `mixture` until the budget is spent, `enough` says so, or a signal comes; all processes call it.
 
-    `write` writes, once, what makes the folder a model beside its weights. `measure` takes the held-out figures. With `publish` the
-    weights of each checkpoint are the run's, from the first on; without it the caller publishes those it likes best. `entropy` and
-    `trivial` are what the losses are held against, where there is something. `some_unused`: a batch may leave out some parameters. `spent` is what a
-    run without a checkpoint has used already.
+    `write` writes, once, what makes the folder a model beside its weights. `measure` takes the held-out figures, or those of what else they are
+    `measured_on`. With `publish` the weights of each checkpoint are the run's, from the first on; without it the caller publishes those it likes
+    best. `entropy` and `trivial` are what the losses are held against, where there is something. `some_unused`: a batch may leave out some
+    parameters. `spent` is what a run without a checkpoint has used already.
     """
     quiet = quiet or not processes.first
     stacks = [part for part in model.modules() if isinstance(part, Stack)]
@@ -90,7 +91,9 @@ def fit(
     if publish and not found:
         save_checkpoint(folder, model, optimizer, position, write=processes.first)
     log = MetricsLog(folder, resumed_at=position.spent.steps, tensorboard=settings.tensorboard) if processes.first else None
-    with Progress(budget=settings.budget, entropy=entropy, trivial=dict(trivial), quiet=quiet, start=position.spent) as progress:
+    with Progress(
+        budget=settings.budget, entropy=entropy, trivial=dict(trivial), quiet=quiet, start=position.spent, on=measured_on
+    ) as progress:
         for line in opening:
             progress.say(line)
         loop = Loop(

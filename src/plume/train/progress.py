@@ -32,11 +32,16 @@ def _figure(name: str, value: float) -> str:
     return {"accuracy": f"(accuracy {value:.1%})", "guessing": f"(chance {value:.3f})"}.get(kind, f"{name} {value:.3f}")
 
 
+HELD_OUT = "held out"  # what is measured on, in words, as a rule
+
+
 class Progress:
     """Reports on stderr; `quiet` for tests, for other processes than the first, and for callers in Python who ask."""
 
-    def __init__(self, *, budget: Budget, entropy: float, trivial: dict[str, float], quiet: bool = False, start: Spent = Spent()) -> None:
-        self.budget, self.entropy, self.trivial, self.quiet = budget, entropy, trivial, quiet
+    def __init__(
+        self, *, budget: Budget, entropy: float, trivial: dict[str, float], quiet: bool = False, start: Spent = Spent(), on: str = HELD_OUT
+    ) -> None:
+        self.budget, self.entropy, self.trivial, self.quiet, self.on = budget, entropy, trivial, quiet, on
         self._losses: dict[str, float] = {}  # the last of each objective: not every step has all
         self.console = Console(stderr=True, quiet=quiet, highlight=False)
         self._live = not quiet and sys.stderr.isatty()
@@ -96,11 +101,11 @@ class Progress:
             )
 
     def measured(self, spent: Spent, measured: dict[str, float]) -> None:
-        """Held-out figures; a loss that is stuck is said once."""
+        """Held-out figures, where there are such; a loss that is stuck is said once."""
         shown = "  ".join(_figure(name, value) for name, value in measured.items())
         main = next((name for name in self.trivial if name in measured), None)
         self._held_out = f"  held out {measured[main]:.3f}" if main is not None else ""
         if shown:  # there may be nothing to measure on
-            self.say(f"held out at step {spent.steps}: {shown}")
+            self.say(f"{self.on} at step {spent.steps}: {shown}")
         for name in self.trivial.keys() & measured.keys():
             self._warn_if_stuck(spent, name, measured[name])

@@ -25,13 +25,14 @@ from plume.tuning.tuned import TunedModel
 
 
 def read_model(folder: Path) -> tuple[Body, Tokenizer]:
-    """The model to tune, as it is; a tuned one gives its body."""
+    """The model to tune, as it is; a tuned one gives its body, without what learned on top of it."""
     if is_linear(folder):
         raise PlumeError(
             f"{folder} is {TITLE}, made of a task's examples alone: there is no model in it to tune. Write: plume tune {TFIDF} …"
         )
     if is_tuned(folder):
         tuned = TunedModel.load(folder)
+        tuned.model.top.leave(tuned.model.body)
         return tuned.model.body, tuned.tokenizer
     if is_word_model(folder):
         words = WordModel.load(folder)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from plume.core.errors import PlumeError
-from plume.readers.example import TOGETHER, Example, Reading
+from plume.readers.example import Example, Reading
 from plume.tuning.rows.spoken import with_language
 from plume.tuning.settings import TaskData
 from plume.tuning.task import Columns, Task
@@ -77,7 +77,7 @@ def _read(task: Task, paths: list[Path], reading: Reading, language: str | None)
 
 def _split(examples: list[Example], seed: int) -> tuple[list[Example], list[Example]]:
     """About a tenth apart; what shares a text, such as the questions about one passage, stays on one side."""
-    passage = [str(example.named.get(TOGETHER) or max(example.texts, key=len)) for example in examples]
+    passage = [example.passage for example in examples]
     count = min(max(len(examples) // 10, 1), _HELD_OUT)
     held_out: set[str] = set()
     sizes = Counter(passage)

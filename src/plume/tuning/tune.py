@@ -20,6 +20,7 @@ from plume.train.checkpoint import publish_weights
 from plume.train.fit import begin, fit, refuse_other_data
 from plume.train.loop import Outcome, TrainingPlan
 from plume.train.metrics import METRICS
+from plume.train.progress import HELD_OUT
 from plume.train.settings import RUN
 from plume.tuning.adapting.body import Body
 from plume.tuning.adapting.network import TaskModel
@@ -127,6 +128,7 @@ def run_prepared(
         lesson.model, lesson.mixture, plan=lesson.plan, settings=settings, folder=folder,
         processes=processes, fingerprint=_fingerprint(settings), write=lambda: save_declaration(folder, declared, body, tokenizer),
         measure=best.measure, enough=best.enough, publish=False, some_unused=lesson.some_unused, fresh=fresh, quiet=quiet,
+        measured_on=HELD_OUT if best.held_out else "on the training examples",
         opening=[*_opening(settings, prepared, model, asked), *lesson.notes],
     )  # fmt: skip
     model.remembered = None

@@ -36,6 +36,17 @@ def test_folds_hold_out_each_example_once_and_labels_evenly() -> None:
         check_folds([*examples, Example(texts=("x",), answer="d")], task)
 
 
+def test_what_shares_a_text_is_held_out_together() -> None:
+    examples = [Example(texts=(f"text {number // 3}", "and" * (number % 2)), answer="ab"[number // 6]) for number in range(12)]
+    found = folds_of(examples, 2, seed=1)
+    assert sorted(number for one in found for number in one) == list(range(12))
+    assert all({number // 3 for number in one} in ({0, 2}, {0, 3}, {1, 2}, {1, 3}) for one in found)
+    with pytest.raises(PlumeError, match="The 12 examples are about 4 texts, which cannot be held out in 5 folds"):
+        folds_of(examples, 5, seed=1)
+    with pytest.raises(PlumeError, match="The label 'b' has 3 examples that share a text, which cannot be both held out and learned from"):
+        check_folds(examples[:9], CLASSIFICATION.learned(examples[:9]))
+
+
 def test_a_fold_is_answered_by_a_model_that_has_not_seen_it(
     body_of: Any, few: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip
@@ -82,6 +93,9 @@ def test_of_equals_the_simpler_one_is_taken_and_all_are_told() -> None:
     assert "best by folds: tfidf with 0.750" in lines[0]
     assert lines[1] == 'within one standard error of it, not told apart: pattern "{text} ___".'
     assert told(tried[0]) == "tfidf: 6 of 8 right (0.750, standard error 0.153; by fold: 3, 3)"
+    perfect, close = TriedPrompt("tfidf", "", (8, 8), 16), TriedPrompt("frozen", "", (8, 7), 16)
+    assert perfect.error == pytest.approx((1 / 32 * 31 / 32 / 16) ** 0.5), "sixteen right ones do not prove that all will be"
+    assert len(verdict([perfect, close], perfect)) == 1 and perfect.error < 0.0625
     assert told(tried[2]) == 'adapters "t": not possible. No.'
     assert "| adapters | t | No. |" in section(tried, tried[0])
 

@@ -113,6 +113,31 @@ def test_models_and_methods_that_cannot_be(body_of: Any, few: Path, tmp_path: Pa
     refused(gpt, out, GOOD, "A prompt answers by words in a blank, and regression is not answered so", task="regression")
 
 
+@pytest.mark.parametrize(
+    ("method", "setting", "message"),
+    [
+        ("in-context", "draws=0", "by 2 or more draws of them, or, with 1, not at all: not by 0"),
+        ("p-tuning", "factor=-1", "Tokens learn at a rate above 0: factor is not -1.0"),
+        ("pet", "temperature=0", "temperature and soft_epochs are above 0, not 0.0 and None"),
+        ("pet", "soft_epochs=0", "temperature and soft_epochs are above 0, not 2.0 and 0.0"),
+        ("ipet", "generations=0", "1 or more generations, .* not 0, 5.0 and 0.25. Without generations it is pet"),
+        ("ipet", "growth=1", "a growth above 1, .* not 3, 1.0 and 0.25"),
+        ("ipet", "share=2", "a share of teachers above 0 and up to 1, not 3, 5.0 and 2.0"),
+    ],
+)
+def test_settings_that_cannot_be(body_of: Any, few: Path, tmp_path: Path, method: str, setting: str, message: str) -> None:
+    text = few if method in ("pet", "ipet") else None
+    refused(body_of("bert"), tmp_path / "out", GOOD, message, method=method, settings=[setting], text=text)
+
+
+def test_choices_have_no_other_words(body_of: Any, tmp_path: Path) -> None:
+    rows = '{"context": "The cat finds", "choices": ["a box", "home"], "answer": 0}\n' * 2
+    refused(body_of("bert"), tmp_path / "out", rows, "The choices of an example are words already: leave out --labels", task="multiple-choice",
+            template="{text} ___", labels="0=box,1=home")  # fmt: skip
+    refused(body_of("bert"), tmp_path / "out", rows, "these examples have choices of their own: leave out --text", task="multiple-choice",
+            template="{text} ___", method="zero-shot", text=__file__)  # fmt: skip
+
+
 def test_the_command_says_it_too(body_of: Any, few: Path, tmp_path: Path) -> None:
     run = CliRunner().invoke
     made = run(app, ["prompt", str(body_of("bert")), "--train", str(few), "--template", "no blank", "--out", str(tmp_path / "out")])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ import pytest
 import plume
 from plume.core.errors import PlumeError
 from plume.core.files import read_json
-from plume.prompting.shots import drawn
+from plume.prompting.shots import drawn, scored_beside
+from plume.readers.example import Example
 from plume.tuning.loaded import load_tuned
 from plume.tuning.prompts.demonstrations import Demonstration
 
@@ -32,6 +34,15 @@ def test_a_draw_is_balanced_and_has_an_order_of_its_own() -> None:
     assert len({tuple(pool[place].label for place in one) for one in found}) > 10
     assert len({place for one in found for place in one}) == 24
     assert drawn(pool, 7, seed=3) == found[3]
+
+
+def test_no_text_that_is_shown_is_scored() -> None:
+    train = [Example(texts=(text,), answer="a") for text in ("one", "two", "one", "three")]
+    job: Any = SimpleNamespace(prepared=SimpleNamespace(train=train, dev=train[:1], held_out=False))
+    assert scored_beside(job, {0}) == [train[1], train[3]]
+    assert scored_beside(job, set()) == train
+    job.prepared.held_out = True
+    assert scored_beside(job, {0}) == train[:1]
 
 
 @pytest.mark.parametrize("family", ["gpt2", "bert"])

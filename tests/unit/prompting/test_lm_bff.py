@@ -91,7 +91,7 @@ def test_what_a_writer_finds_is_as_likely_as_it_says(body_of: Any) -> None:
         OneGapWriter(plume.load(body_of("gpt2")).abilities, beams=3)
 
 
-@pytest.mark.parametrize("family", ["bert", "glm", "xlnet", "mpnet"])
+@pytest.mark.parametrize("family", ["bert", "glm", "xlnet", "mpnet", "bart"])
 def test_a_gap_is_filled_alike_for_all_examples(family: str, body_of: Any) -> None:
     """The mean log-probability of the gap's tokens is what the blank says of them as a label's word."""
     can = plume.load(body_of(family)).abilities
@@ -100,11 +100,11 @@ def test_a_gap_is_filled_alike_for_all_examples(family: str, body_of: Any) -> No
         Demonstration(texts=(text,), word=word) for text, word in (("the cat finds it", "box"), ("my sister paints it now", "letter"))
     ]
     sides = [writer._sides(one) for one in examples]
-    found = writer._until_the_end(sides) if family == "glm" else writer._of_each_length(sides)
+    found = writer._until_the_end(sides) if family in ("glm", "bart") else writer._of_each_length(sides)
     for tokens, score in list(found.items())[:6]:
-        ended = (*tokens, can.end) if family == "glm" else tokens
         total = 0.0
         for before, after in sides:
+            ended = {"glm": (*tokens, can.end), "bart": (*tokens, after[0])}.get(family, tokens)
             rows = list(writer.blank.rows(before, [LabelWord(0, 1, ended)], after))
             for row in rows:
                 for one in row.readings:
@@ -115,7 +115,7 @@ def test_a_gap_is_filled_alike_for_all_examples(family: str, body_of: Any) -> No
 
 
 def replace_places(row: AskedRow, place: int) -> AskedRow:
-    return AskedRow(row.tokens, [place], row.readings)
+    return AskedRow(row.tokens, [place], row.readings, row.written)
 
 
 def test_the_best_of_several_templates_by_folds(body_of: Any, few: Path, tmp_path: Path) -> None:

@@ -117,6 +117,12 @@ def test_training_through_the_blank_is_cross_entropy_of_the_labels_words(body_of
     assert loss.total.item() == pytest.approx(float(F.cross_entropy(scores, torch.tensor([0, 1]), reduction="sum")), rel=1e-5)
 
 
+def test_a_model_that_is_otherwise_read_as_features_learns_through_the_blank(body_of: Any, few: Path, tmp_path: Path) -> None:
+    made = plume.prompt(body_of("elmo"), train=few, out=tmp_path / "out", method="pattern", template=TEMPLATES[0], epochs=3, quiet=True)
+    before = dict(plume.load(body_of("elmo")).model.named_parameters())
+    assert any(not torch.equal(value, before[name]) for name, value in made.model.body.named_parameters())
+
+
 def test_stopped_and_gone_on_with_it_is_the_same(
     made: Path, body_of: Any, few: Path, plain: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip

@@ -52,6 +52,8 @@ def test_ranks_and_baselines_by_hand() -> None:
     assert counted[2].tolist() == [1, 1, 1, 1] and counted[3].tolist() == [1, 2, 0, 1], "a fact does not vote for itself"
     chance = by_chance(known[:1], candidates, known)
     assert chance.p1 == pytest.approx(1 / 3) and chance.mrr == pytest.approx((1 + 1 / 2 + 1 / 3) / 3) and chance.p10 == 1
+    more = [*known, *(RelationFact("s", "r", thing) for thing in "efg")]
+    assert by_chance(known[:1], candidates, more) == chance, "what is right and no candidate is not among those that are ranked"
 
 
 @pytest.mark.parametrize("family", ["bert", "gpt2"])

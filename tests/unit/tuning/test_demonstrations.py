@@ -136,6 +136,9 @@ def test_the_likest_stand_next_to_the_question_and_never_the_text_itself() -> No
     asked = [Example(texts=("near",)), Example(texts=("My sister paints.",))]
     found = NearestExamples(count=2).chosen(POOL, asked, embed=lambda texts: np.array([vectors[one] for one in texts], np.float32))
     assert found == [((2, 0),), ((0, 2),)]
+    twice = (*POOL, replace(POOL[1], word="home"))
+    found = NearestExamples(count=3).chosen(twice, asked[1:], embed=lambda texts: np.array([vectors[one] for one in texts], np.float32))
+    assert found == [((0, 2),)], "a text that is in the pool twice is shown neither of them, though fewer are left"
 
 
 def test_room_is_shared_by_all_examples(prompted: Any) -> None:

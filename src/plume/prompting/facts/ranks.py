@@ -62,8 +62,9 @@ def by_frequency(facts: Sequence[RelationFact], candidates: Sequence[str], known
 
 
 def by_chance(facts: Sequence[RelationFact], candidates: Sequence[str], known: Sequence[RelationFact]) -> RankScores:
-    """What any order gives on average."""
-    right = Counter(fact.subject for fact in known)
+    """What any order gives on average. Objects that are right too are left out, as in `ranks_of`, where they are candidates."""
+    among = set(candidates)
+    right = Counter(fact.subject for fact in known if fact.object in among)
     sizes = [len(candidates) - right[fact.subject] + 1 for fact in facts]
     return RankScores(
         p1=float(np.mean([1 / size for size in sizes])),

@@ -33,6 +33,12 @@ class InContext(PromptMethod):
     between: str = " "  # what stands between two examples
     draws: int = 5  # of examples, and orders of them, by which the card says how much depends on either; 1: it does not say
 
+    def __post_init__(self) -> None:
+        if self.draws < 1:
+            raise PlumeError(
+                f"What depends on the examples is told by 2 or more draws of them, or, with 1, not at all: not by {self.draws}."
+            )
+
     def run(self, job: PromptJob) -> str | None:
         tuned = untrained(job, job.prompted())
         pool = demonstrations_of(prompted_in(tuned), job.prepared.train)

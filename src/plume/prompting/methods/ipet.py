@@ -25,6 +25,14 @@ class IterativePatterns(PatternEnsemble):
     growth: float = 5.0
     share: float = 0.25  # of the others teach a model
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.generations < 1 or self.growth <= 1 or not 0 < self.share <= 1:
+            raise PlumeError(
+                f"ipet has 1 or more generations, a growth above 1, and a share of teachers above 0 and up to 1, not {self.generations}, "
+                f"{self.growth} and {self.share}. Without generations it is pet."
+            )
+
     def members(self, job: PromptJob) -> list[PatternMember]:
         found = super().members(job)
         if len(found) < 2:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from plume.core.errors import PlumeError
 from plume.prompting.job import PromptJob
 from plume.prompting.method import PromptMethod
 from plume.prompting.patterns import PatternMember, members_of, mixed, scores_of, weights_of
@@ -28,6 +29,10 @@ class PatternEnsemble(PromptMethod):
     weighted: bool = True  # by what each template gets right before training
     temperature: float = 2.0
     soft_epochs: float | None = None  # of the classifier over the texts; None: by how many there are
+
+    def __post_init__(self) -> None:
+        if self.temperature <= 0 or (self.soft_epochs is not None and self.soft_epochs <= 0):
+            raise PlumeError(f"temperature and soft_epochs are above 0, not {self.temperature} and {self.soft_epochs}.")
 
     def run(self, job: PromptJob) -> str | None:
         job.require_text()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from plume.core.errors import PlumeError
 from plume.prompting.job import PromptJob
 from plume.prompting.method import PromptMethod
 from plume.prompting.untrained import calibrated, leave, saying_nothing, untrained
@@ -21,6 +22,10 @@ class ZeroShotPrompt(PromptMethod):
 
     def run(self, job: PromptJob) -> str | None:
         task = job.prompted()
+        if job.settings.text and not task.labels:
+            raise PlumeError(
+                "Texts without a label say what labels are worth, and these examples have choices of their own: leave out --text."
+            )
         tuned = untrained(job, task)
         texts = job.unlabelled or saying_nothing(task)
         leave(job, calibrated(tuned, texts) if self.calibrate and task.labels else tuned)

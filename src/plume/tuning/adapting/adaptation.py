@@ -52,6 +52,9 @@ class OnTop:
         """The body, and what cuts its texts, as transformers can have them."""
         return body, tokenizer
 
+    def leave(self, body: Body) -> None:
+        """The body is used without it from now on."""
+
     def penalty(self) -> Tensor | None:
         """To be added to the loss of each prediction."""
         return None

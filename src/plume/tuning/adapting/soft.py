@@ -31,6 +31,10 @@ class SoftPrompting(Adaptation):
 
     exports: ClassVar[bool] = True
 
+    def __post_init__(self) -> None:
+        if self.factor <= 0:
+            raise PlumeError(f"Tokens learn at a rate above 0: factor is not {self.factor}.")
+
     @property
     def own_rate(self) -> float | None:
         return None if self.learns_body else _RATE

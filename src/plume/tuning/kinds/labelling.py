@@ -51,7 +51,7 @@ class TextTask(Task):
         example = super().example(item)
         if self.texts is not None and len(example.texts) != self.texts:
             wanted = "a pair of texts" if self.texts == 2 else "one text"
-            raise PlumeError(f"{self.called} reads {wanted}, and was given {len(example.texts)}: {str(item)[:60]!r}.")
+            raise PlumeError(f"{self.called} reads {wanted}, and was given {len(example.texts)}: '{' / '.join(example.texts)[:60]}'.")
         return example
 
     def questions(self, examples: Sequence[Example], coder: Coder) -> tuple[Questions, Counter[str]]:
@@ -116,7 +116,7 @@ def require_known(labels: Sequence[str], found: Iterable[tuple[str, Example]], f
             raise PlumeError(
                 f"{file}, line {example.line}: the label '{label}' does not occur in the training file "
                 f"(it has {', '.join(labels[:12])}{' …' if len(labels) > 12 else ''}). Is the label in another column? If it is only rare, "
-                "count such examples as wrong: --task-set unseen=true"
+                "count such examples as wrong: plume tune --task-set unseen=true"
             )
 
 

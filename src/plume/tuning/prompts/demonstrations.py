@@ -69,8 +69,9 @@ class NearestExamples(DemonstrationChoice):
         for row, example in enumerate(examples):
             near[row, [place for place, one in enumerate(pool) if one.texts == example.texts[: len(one.texts)]]] = -np.inf
         # Of equals the first; the nearest stands next to the question.
-        ordered = np.argsort(-near, axis=1, kind="stable")[:, : min(self.count, len(pool) - 1)]
-        return [(tuple(row[::-1]),) for row in ordered.tolist()]
+        ordered = np.argsort(-near, axis=1, kind="stable")
+        kept = [row[np.isfinite(near[place, row])][: self.count] for place, row in enumerate(ordered)]
+        return [(tuple(row[::-1].tolist()),) for row in kept]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ from plume.text.tokenizer import Tokenizer
 from plume.text.words import Words
 from plume.tuning.prompts.blank import AskedRow, BlankReading, LabelWord, PromptBlank, refuse_before
 from plume.tuning.prompts.label_words import PlacedWord, in_text, worded
-from plume.tuning.prompts.template import SLOT_IN_TEXT, Fixed, Piece, Soft, Text, pieces_of
+from plume.tuning.prompts.template import Fixed, Piece, Soft, Text, pieces_of, slot_in_text
 
 _LEAST = 2  # tokens of each text that must fit beside the template
 
@@ -174,7 +174,7 @@ class PromptLayout:
         return self.length - self.blank.taken(longest) - sum(len(self._ids([piece], {})) for piece in around)
 
     def _in_text(self, text: str, word: str) -> PlacedWord:
-        slot = SLOT_IN_TEXT.search(text)
+        slot = slot_in_text(text)
         if slot is None:
             raise PlumeError(f"There is no blank in '{text[:60]}': the text needs one, ___ or #idiom#, or the template does.")
         return in_text(text, slot.start(), slot.end(), word, self.tokenizer, strict=False)

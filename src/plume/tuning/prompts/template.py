@@ -12,7 +12,7 @@ from plume.core.errors import PlumeError
 from plume.data.lines import read_lines
 
 SLOT = re.compile(r"\{\}|\{label\}|\{mask\}|\[MASK\]|<mask>|_{3,}")  # where the label goes
-SLOT_IN_TEXT = re.compile(rf"#\w+#|{SLOT.pattern}")  # … where the text itself has the blank, as ChID's "#idiom#"
+_SLOTS_IN_TEXT = (re.compile(r"#idiom\w*#"), SLOT, re.compile(r"#\w+#"))  # where the text itself has the blank, as ChID's; the surest first
 TEXTS = {"{text}": 0, "{text_a}": 0, "{text_b}": 1}
 _SOFT = re.compile(r"\{soft(?::(\d+))?\}")
 _CUTS = re.compile(r"(\{text(?:_[ab])?\}|\{soft(?::\d+)?\})")
@@ -49,6 +49,15 @@ class Soft:
 
 
 Piece = Fixed | Text | Soft
+
+
+def slot_in_text(text: str) -> re.Match[str] | None:
+    """Where a text has the blank itself. Posts mark their subjects as others do blanks.
+
+    >>> slot_in_text("#足球# 他们#idiom#。")[0]
+    '#idiom#'
+    """
+    return next(filter(None, (one.search(text) for one in _SLOTS_IN_TEXT)), None)
 
 
 def with_text(template: str) -> str:

@@ -45,7 +45,7 @@ class PrefixedStacks(OnTop):
 
     def __init__(self, part: Prefix, body: Body) -> None:
         super().__init__(body.width)
-        stacks = {name: one for name, one in module(body).named_modules() if isinstance(one, Stack)}
+        stacks = _stacks(body)
         if not stacks:
             raise PlumeError(f"A prefix stands before the keys of attention, and {body.recipe.name} has none.")
         made: dict[str, PrefixModule] = {name.replace(".", "-"): part.build(stack) for name, stack in stacks.items()}
@@ -53,6 +53,10 @@ class PrefixedStacks(OnTop):
             stack.prefix = prefix.forward  # not the module: it is no part of the body, which can be saved without it
         self.modules = {"prefix": nn.ModuleDict(made)}
         self.some_unused = len(made) > 1  # ELECTRA's blanks are the generator's, its heads read the discriminator
+
+    def leave(self, body: Body) -> None:
+        for stack in _stacks(body).values():
+            stack.prefix = None
 
     def flops(self, *, rows: int, time: int) -> int:
         return sum(one.flops(rows=rows, time=time) for one in self.modules["prefix"].children() if isinstance(one, PrefixModule))
@@ -62,6 +66,10 @@ class PrefixedStacks(OnTop):
             "A prefix stands before the keys of every layer, and transformers' classes have no place for one: tune in --mode full or adapters, or "
             "prompt with soft tokens, to export."
         )
+
+
+def _stacks(body: Body) -> dict[str, Stack]:
+    return {name: one for name, one in module(body).named_modules() if isinstance(one, Stack)}
 
 
 WAY = PrefixTuning()
