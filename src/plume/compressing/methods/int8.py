@@ -1,4 +1,4 @@
-"""8-bit weights, a scale for each channel and each token's vector: four times smaller; run by ONNX Runtime in 8 bits where that is installed.
+"""Int8: weights in 8 bits, with a scale for each channel and token vector, a quarter of the size; run by ONNX Runtime where that is installed.
 
 Nothing is trained: activations are quantised as they come (dynamic), so no data is needed.
 """
