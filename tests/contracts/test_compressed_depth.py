@@ -178,6 +178,9 @@ def test_what_theseus_refuses(tuned: Any, base: Any, tmp_path: Path) -> None:
         with pytest.raises(PlumeError, match=reason):
             compress(source, tmp_path / "refused", method="theseus", **options)
         assert not (tmp_path / "refused").exists()
+    compress(tuned("bert"), tmp_path / "one", method="layers", depth=1, settings=["recover=false"])
+    with pytest.raises(PlumeError, match="bert has one layer here: no fewer can stand in its place"):
+        compress(tmp_path / "one", tmp_path / "refused", method="theseus")
     with pytest.raises(PlumeError, match="reads layers by their number, and layers takes some away"):
         compress(tuned("bert", mode="features"), tmp_path / "refused", method="layers", depth=1)
 

@@ -70,6 +70,10 @@ class CompressionJob:
 
     def need_data(self) -> tuple[TaskData, ...]:
         """The labelled files, or an error that says how to give some."""
+        if not self.settings.data and not is_tuned(self.source):
+            raise PlumeError(
+                f"{self.settings.method.name} needs labelled rows, and {self.source} is not tuned for a task: tune it first (plume tune)."
+            )
         if not self.settings.data:
             raise PlumeError(
                 f"{self.settings.method.name} needs labelled rows, and {self.source} does not say what it was tuned on: give --train FILE (and "

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from plume.compressing.job import CompressionJob
+from plume.compressing.job import JOB, CompressionJob
 from plume.core.errors import PlumeError
 from plume.core.files import write_folder
 from plume.model.use.language_model import LanguageModel
@@ -31,7 +31,10 @@ SHRUNK = Path("train") / "shrunk"  # the model before it recovers; its control i
 def finish_shrunk(job: CompressionJob, small: TunedModel | LanguageModel, *, recover: bool | None = None) -> str | None:
     """Write the model, as it is or after it has recovered; a signal that stopped it is returned by name."""
     if not recovers(job, small, recover):
-        write_folder(job.folder, small.save)
+        if (job.folder / JOB).exists():  # the run that has said what stays lies there
+            small.save(job.folder)
+        else:
+            write_folder(job.folder, small.save)
         return None
     assert isinstance(small, TunedModel), "what recovers has a task"
     small.save(job.folder / SHRUNK)
@@ -52,6 +55,8 @@ def recovers(job: CompressionJob, small: object, recover: bool | None) -> bool:
         _refuse(job, small)
     if recover is not False and able:
         return True
+    if recover is False and job.settings.method.trains:
+        return False  # what was to be learned has been: wishes were for that
     if recover is False:
         job.settings.refuse_training("recover=false says so", ", or learn again (--set recover=true)")
     instead = ", or give --train FILE" if isinstance(small, TunedModel) else ", or tune the model first (plume tune)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from safetensors.torch import load_file
 import plume
 from plume import api
 from plume.compressing.compress import compress
+from plume.compressing.lineage import LINEAGE, read_lineage
 from plume.compressing.method import method
 from plume.core.errors import PlumeError
 from plume.model.checkpoint import WEIGHTS, read_weights, save_model
@@ -143,6 +145,18 @@ def test_a_tuned_model_and_what_comes_after(folder: Any, tmp_path: Path) -> None
     assert plume.load(again).evaluate(file).scores["accuracy"] == plume.load(source).evaluate(file).scores["accuracy"]
     start_from_options(made, task="classification", train=str(file), dev=str(file), out=tmp_path / "on", budget="2steps", quiet=True)
     assert preferred_runtime(tmp_path / "on") == "torch"
+
+
+def test_what_it_took_is_its_own(folder: Any) -> None:
+    """Not what the model that it is made of took, whose lineage lies in the directory that is copied."""
+    made = quantised(folder("bert"), runtime="torch")
+    told = json.loads((made / LINEAGE).read_text())
+    told["steps"][0]["seconds"] = 9e9
+    (made / LINEAGE).write_text(json.dumps(told))
+    lineage = read_lineage(quantised(made, runtime="torch"))
+    assert lineage is not None
+    first, second = lineage.steps
+    assert first.seconds == 9e9 and second.seconds < 9e9
 
 
 def test_misfits_are_refused(folder: Any, tmp_path: Path) -> None:

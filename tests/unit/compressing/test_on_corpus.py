@@ -15,7 +15,8 @@ from torch import Tensor
 import plume
 from plume.compressing.compress import resume
 from plume.compressing.distilling.comparisons import Gold, Logits
-from plume.compressing.distilling.inner import CosineDistance, Relations
+from plume.compressing.distilling.computed import text_tokens
+from plume.compressing.distilling.inner import CosineDistance, Patient, Relations
 from plume.compressing.distilling.language_model import DistilledLanguageModel
 from plume.compressing.lineage import read_lineage
 from plume.compressing.options import compress_from_options
@@ -81,6 +82,17 @@ def test_losses_are_those_of_the_papers(miniature: Any, built: Any, reader_for: 
     related = [_relation(getattr(my_look, one), getattr(their_look, one), inside) for one in ("query", "key", "value")]
     assert torch.allclose(found["relations"].total, torch.stack(related).sum(), rtol=1e-9)
     assert {name: int(loss.count) for name, loss in found.items()} == distilled.counts(plain)
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta"])
+def test_patient_distillation_is_a_mean_over_the_states_that_it_compares(family: str, miniature: Any, built: Any, reader_for: Any) -> None:
+    """Of two objectives all of the text, of one alone what that asks about: the weight means the same."""
+    plain = reader_for(miniature(family)).step(Cursor(), [slice(None)])[0]
+    student, teacher = (built(miniature(family, depth=1), vocabulary=int(plain.tokens.max()) + 1, seed=seed) for seed in (1, 2))
+    distilled = DistilledLanguageModel(student, teacher, (Patient(),)).eval()
+    found = distilled.losses(to_device(plain, torch.device("cpu")))["patient"]
+    asked = len(plain.labels["masked_lm"].index) if family == "roberta" else text_tokens(plain)
+    assert found.count == distilled.counts(plain)["patient"] == asked
 
 
 def _relation(student: Tensor, teacher: Tensor, inside: Tensor, heads: int = 4) -> Tensor:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import plume
 from plume.compressing.compress import resume
+from plume.compressing.lineage import read_lineage
 from plume.compressing.options import compress_from_options
 from plume.compressing.pruning.choosing import chosen, kept_of, wanted
 from plume.compressing.pruning.movement import Cubic, MovementSettings, MovingModel
@@ -29,6 +30,7 @@ from plume.model.gating import AttentionPlace, GatedUnit, gated, open_gates, uni
 from plume.model.use.language_model import LanguageModel
 from plume.readers.example import Reading
 from plume.train import loop as loops
+from plume.train.settings import RUN
 from plume.tuning.options import start_from_options
 from plume.tuning.preparing import prepare
 from plume.tuning.task_loss import TaskLoss
@@ -314,6 +316,28 @@ def test_movement_closes_prunes_recovers_and_resumes(tuned: Any, tmp_path: Path,
     assert resume(tmp_path / "cut", quiet=True).after is not None
     whole, cut = (read_weights(tmp_path / name / WEIGHTS) for name in ("whole", "cut"))
     assert whole.keys() == cut.keys() and all(torch.equal(whole[name], cut[name]) for name in whole)
+
+
+def test_movement_need_not_recover(tuned: Any, tmp_path: Path) -> None:
+    """Wishes for training are for the run that closes gates, beside which the model is written as it then is."""
+    options: dict[str, Any] = {"keep": 0.5, "epochs": 1.0, "batch": 8, "settings": ["recover=false"]}
+    made = shrink(tuned("bert"), tmp_path / "out", "movement", **options)
+    assert sum(units_of(network(made), GatedUnit.HEAD)[SELF]) == 4
+    assert not (tmp_path / "out" / RUN).exists(), "one run, not two"
+    lineage = read_lineage(tmp_path / "out")
+    assert lineage is not None and len(lineage.steps) == 1
+
+
+@pytest.mark.parametrize("start", ["layers", "random"])
+@pytest.mark.parametrize("family", ["bert", "t5"])
+def test_a_pruned_model_teaches_one_of_fewer_layers(family: str, start: str, tuned: Any, tmp_path: Path) -> None:
+    """Whose blocks have the shapes of those that it stands for, as uneven as they are."""
+    shrink(tuned(family), tmp_path / "pruned", "magnitude", keep=0.4, settings=["recover=false"])
+    made = network(shrink(tmp_path / "pruned", tmp_path / "out", "distil", start=start, epochs=1.0, batch=8))
+    before = network(plume.load(tmp_path / "pruned"))
+    for unit in GatedUnit:
+        for place, counts in units_of(made, unit).items():
+            assert counts == units_of(before, unit)[place][:1]
 
 
 def test_the_network_is_smaller_and_does_less(tuned: Any, tmp_path: Path) -> None:

@@ -75,6 +75,8 @@ def asked_count(batch: Batch) -> int:
     """Of a batch that is still numpy's: of how many tokens a head asks; of those that it writes, none, and a row's last token stands for it."""
     if by_source(batch):
         return len(batch.tokens)
+    if len(batch.labels) != 1:
+        return text_tokens(batch)
     ((_, target),) = batch.labels.items()
     return text_tokens(batch) if len(target.index) == batch.tokens.size else len(target.index)
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from plume.compressing.distilling.comparisons import DistilLoss, Gold, Logits
-from plume.compressing.distilling.computed import Computed, extent_of, recorded, text_tokens, whole
+from plume.compressing.distilling.computed import Computed, asked_count, extent_of, recorded, text_tokens, whole
 from plume.compressing.distilling.inner import Inner
 from plume.compressing.distilling.layer_pairs import Pairs
 from plume.compressing.distilling.network import named
@@ -90,7 +90,8 @@ class DistilledLanguageModel(Trainable):
             elif isinstance(one, Logits):
                 found[name] = sum(own[asked] for asked in self._taught if asked in own)
             else:
-                found[name] = text_tokens(batch)
+                assert isinstance(one, Inner)
+                found[name] = asked_count(batch) if one.by_answer else text_tokens(batch)
         return found
 
     def flops(self, batch: Batch) -> int:
@@ -115,7 +116,7 @@ class DistilledLanguageModel(Trainable):
                 assert isinstance(one, Inner)
                 learned = self.maps[name] if name in self.maps else None  # noqa: SIM401 - so its type is known
                 total = one.total(mine, theirs, self._places[name], learned) * factor
-                found[name] = Loss(total=total, count=int(mine.inside.sum()))
+                found[name] = Loss(total=total, count=len(mine.asked) if one.by_answer else int(mine.inside.sum()))
         return found
 
     def _answers(self, logits: Logits, student: Encoded, teacher: Encoded, batch: Batch) -> Loss:

@@ -123,25 +123,26 @@ def _tutors(settings: DistilSettings, pupil: Pupil) -> dict[str, Tutor]:
             )
         teacher = loaded.setdefault(folders[0], TunedModel.load(folders[0], device=str(pupil.tuned.device)))
         task = task_of(teacher, one.task, Path(folders[0]))
-        _require_alike(teacher, pupil.tuned, task.called, one.task.called)
+        written = isinstance(asked, TextQuestions)
+        instead = "learn from what the teacher writes (--method sequence)" if written else "compare answers only (--method distil)"
+        _require_alike(teacher, pupil.tuned, task.called, one.task.called, instead=instead)
         teacher.model.to(next(pupil.tuned.model.parameters()).dtype)
         found[one.task.called] = Tutor(model=teacher.model, task=task.called)
     return found
 
 
-def _require_alike(teacher: TunedModel, student: TunedModel, theirs: str, own: str) -> None:
-    answers_only = "or compare answers only (--method distil)"
+def _require_alike(teacher: TunedModel, student: TunedModel, theirs: str, own: str, *, instead: str) -> None:
     if teacher.tokenizer.fingerprint != student.tokenizer.fingerprint or teacher.tokenizer.format != student.tokenizer.format:
         raise PlumeError(
             "Hidden states, attention and written tokens are compared token by token, and teacher and student have different vocabularies: name the "
-            f"student by its recipe (--student bert/tiny), which takes the teacher's, {answers_only}."
+            f"student by its recipe (--student {teacher.model.body.recipe.name}/tiny), which takes the teacher's, or {instead}."
         )
     one, other = teacher.model, student.model
     alike = teacher.declared.order is student.declared.order and one.body.through_decoder == other.body.through_decoder
     if not alike or (theirs in one.writing) != (own in other.writing) or one.body.spells != other.body.spells:
         raise PlumeError(
             f"{one.body.recipe.name} and {other.body.recipe.name} do not read a text in the same way, so that what they compute of a token "
-            f"says different things: choose a student of the teacher's kind, {answers_only}."
+            f"says different things: choose a student of the teacher's kind, or {instead}."
         )
     if one.body.longest is not None and student.declared.length > one.body.longest:
         raise PlumeError(f"The teacher places at most {one.body.longest} tokens: give a --length up to that.")

@@ -7,8 +7,9 @@ from pathlib import Path
 from safetensors import safe_open
 
 from plume.compressing.distilling.soft_labels import by_first
-from plume.compressing.distilling.starts import TeacherLayers, start_of
+from plume.compressing.distilling.starts import TeacherLayers, spread, start_of
 from plume.compressing.job import CompressionJob
+from plume.compressing.shrinking.layers import recipe_with
 from plume.core.errors import PlumeError
 from plume.core.part import replace
 from plume.model.assembly import OneNetwork
@@ -79,12 +80,17 @@ def _recipe(teacher: Model, student: str | None, depth: int | None, start: str |
         )
     whole = own.transformer.depth
     given = start_of(start, own=True)
-    listed = len(given.layers) if isinstance(given, TeacherLayers) and given.layers else None
+    named_layers = given.layers if isinstance(given, TeacherLayers) else ()
+    listed = len(named_layers) or None
     kept = max(1, whole // 2) if depth is None and listed is None else depth if depth is not None else listed
     assert kept is not None
     if not 1 <= kept <= whole or (listed is not None and listed != kept):
         raise PlumeError(f"The teacher has {whole} layers: --depth is a number up to that, and as many as --start names.")
-    return replace(own, size=f"{own.size}-{kept}", network=own.transformer.of_depth(kept))
+    if own.transformer.between:
+        made = replace(own, network=own.transformer.of_depth(kept))
+    else:  # blocks that were pruned are unlike each other: those that stay say of what shape
+        made, _ = recipe_with(teacher, named_layers or spread(whole, kept))
+    return replace(made, size=f"{own.size}-{kept}")
 
 
 def _over_tokenizer(chosen: Recipe, teacher: Recipe) -> Recipe:

@@ -1,4 +1,4 @@
-"""Feed-forward neurons, by the same gradient importance as heads (TextPruner, arXiv:2203.15996): blocks end with widths of their own."""
+"""Feed-forward (TextPruner, arXiv:2203.15996): neurons are taken out by the same importance as heads; blocks end with widths of their own."""
 
 from __future__ import annotations
 

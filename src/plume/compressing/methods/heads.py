@@ -1,4 +1,4 @@
-"""Attention heads (arXiv:1905.10650): those whose gates the loss feels least are taken out, in rounds; then the model learns its task again."""
+"""Heads (arXiv:1905.10650): attention heads whose gates the loss feels least are taken out, in rounds; then the model learns its task again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""8-bit weights, a scale for each channel and each token's vector: four times smaller; run by ONNX Runtime in 8 bits where that is installed.
+"""Int8: weights in 8 bits, with a scale for each channel and token vector, a quarter of the size; run by ONNX Runtime where that is installed.
 
 Nothing is trained: activations are quantised as they come (dynamic), so no data is needed.
 """
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from plume.compressing.job import CompressionJob
+from plume.compressing.lineage import LINEAGE
 from plume.compressing.method import Compression
 from plume.core.errors import PlumeError, suggest
 from plume.core.files import write_folder
@@ -24,7 +25,7 @@ from plume.tuning.declared import is_tuned
 from plume.tuning.linear.model import is_linear
 from plume.tuning.loaded import load
 
-_TRAINING = "train"  # what a run needs to go on, and a model that predicts does not
+_OTHERS = {"train", LINEAGE}  # what a run needs to go on, and a model that predicts does not; and what says that this compression has ended
 _RUNTIMES = ("onnx-int8", "torch-int8", "torch", "onnx")
 
 
@@ -44,7 +45,7 @@ class Int8(Compression):
         return None
 
     def _fill(self, source: Path, folder: Path) -> None:
-        shutil.copytree(source, folder, dirs_exist_ok=True, ignore=lambda where, names: {_TRAINING} if Path(where) == source else set())
+        shutil.copytree(source, folder, dirs_exist_ok=True, ignore=lambda where, names: _OTHERS if Path(where) == source else set())
         save_weights(folder / WEIGHTS, in_eight_bits(read_weights(source / WEIGHTS)))
         prefer_runtime(folder, self._fitting(folder))
 

@@ -42,6 +42,10 @@ class MovementPruning(Pruning):
         if not 0 <= self.begin < self.end <= 1:
             raise PlumeError(f"Pruning begins and ends within the run: 0 <= begin < end <= 1, not {self.begin:g} and {self.end:g}.")
 
+    @property
+    def trains(self) -> bool:
+        return True  # also where nothing is learned again afterwards
+
     def run(self, job: CompressionJob) -> str | None:
         model = require_network(job.source, self.name)
         if not isinstance(model, TunedModel):

@@ -54,6 +54,8 @@ class Theseus(Compression):
             raise PlumeError(
                 f"{whole.recipe.name} is frozen below its task (--mode {model.model.adaptation.mode}): none of its layers learns."
             )
+        if depth == 1:
+            raise PlumeError(f"{whole.recipe.name} has one layer here: no fewer can stand in its place.")
         kept = max(1, depth // 2) if self.depth is None else self.depth
         if not 1 <= kept < depth:
             raise PlumeError(f"Of {depth} layers at least one and at most {depth - 1} can be left, not {kept}.")

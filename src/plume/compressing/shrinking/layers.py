@@ -40,14 +40,7 @@ def with_layers(model: Model, kept: Sequence[int], *, decoder: Sequence[int] | N
 
     Where all blocks share their weights the network is not smaller, but faster.
     """
-    _refuse_unknown(kept, model.recipe.transformer.depth)
-    written: Sequence[int] = ()
-    if isinstance(model, EncoderDecoderModel):
-        written = decoder if decoder is not None else like(kept, model)
-        _refuse_unknown(written, model.decoder.part.depth)
-    elif decoder is not None:
-        raise PlumeError(f"{model.recipe.name} has no decoder to take layers out of.")
-    recipe = _with_depth(model.recipe, kept, written)
+    recipe, written = recipe_with(model, kept, decoder=decoder)
     made = recipe.assembly.build(recipe, vocabulary=model.vocabulary).to(next(model.parameters()))
     made.inherit(model)
     source = dict(model.named_parameters(remove_duplicate=False))  # shared ones by all of their names
@@ -60,6 +53,18 @@ def with_layers(model: Model, kept: Sequence[int], *, decoder: Sequence[int] | N
             origin = f"{found[1]}.{numbers[int(found[4])]}{found[5] or ''}"
         parameter.copy_(source[origin] if origin in source else source[name])  # what all blocks share has one name
     return made.eval()
+
+
+def recipe_with(model: Model, kept: Sequence[int], *, decoder: Sequence[int] | None = None) -> tuple[Recipe, Sequence[int]]:
+    """The recipe of such a network, and which blocks of the decoder are left."""
+    _refuse_unknown(kept, model.recipe.transformer.depth)
+    written: Sequence[int] = ()
+    if isinstance(model, EncoderDecoderModel):
+        written = decoder if decoder is not None else like(kept, model)
+        _refuse_unknown(written, model.decoder.part.depth)
+    elif decoder is not None:
+        raise PlumeError(f"{model.recipe.name} has no decoder to take layers out of.")
+    return _with_depth(model.recipe, kept, written), written
 
 
 def like(kept: Sequence[int], model: EncoderDecoderModel) -> Sequence[int]:

@@ -381,6 +381,10 @@ def test_teachers_that_do_not_fit_are_refused(teacher: Any, base: Any, tmp_path:
         small(base("bert"), tmp_path / "out")
     with pytest.raises(PlumeError, match=r"cannot teach classification \(cold, warm …\): it is tuned for ner"):
         small([teacher(), teacher("ner")], tmp_path / "out", "ensemble")
+    with pytest.raises(PlumeError, match="not tuned for a task: tune it first"):
+        small(base("bert"), tmp_path / "out", "bilstm")
+    with pytest.raises(PlumeError, match=r"\(--student t5/tiny\), .* or learn from what the teacher writes \(--method sequence\)"):
+        small(teacher("text-to-text", "t5"), tmp_path / "out", student=str(base("bart")))
     with pytest.raises(PlumeError, match="several teachers write several texts"):
         small([teacher("text-to-text", "t5")] * 2, tmp_path / "out", "sequence")
     assert not (tmp_path / "out").exists()
@@ -392,6 +396,7 @@ def test_every_method_says_what_it_does() -> None:
         "several models, each tuned for one task, teach one student all of them; the teachers fade as the labels take over.", "arXiv:1907.04829"
     )  # fmt: skip
     assert all(len(title) > 30 and "arXiv" not in title for title, _ in told.values())
+    assert "neurons" in told["feed-forward"][0] and "attention heads" in told["heads"][0], "read without the file's first words"
 
 
 def test_plain_text_for_pairs_is_refused(base: Any, data: Path, tmp_path: Path) -> None:
