@@ -10,12 +10,12 @@ WORDS: dict[str, tuple[str, str]] = {
         "{recipes}以同样的预算（{budget}）在 {corpus} 上预训练，{controls}，都用 {seeds}在 {tasks}上微调。机器：{machine}。",
     ),
     "lede_beside": (
-        "{recipes}, each pre-trained on {corpus} with the same budget ({budget}), {models} used as they are, {controls}, all "
+        "{recipes}, each pre-trained on {corpus} with the same budget ({budget}), {models} without further pre-training, {controls}, all "
         "fine-tuned on {tasks} with {seeds}. Machine: {machine}.",
         "{recipes}以同样的预算（{budget}）在 {corpus} 上预训练，{models}直接使用，{controls}，都用 {seeds}在 {tasks}上微调。机器：{machine}。",
     ),
     "lede_there": (
-        "{models}, used as they are, {controls}, all fine-tuned on {tasks} with {seeds}. Machine: {machine}.",
+        "{models} without further pre-training, {controls}, all fine-tuned on {tasks} with {seeds}. Machine: {machine}.",
         "{models}，直接使用，{controls}，都用 {seeds}在 {tasks}上微调。机器：{machine}。",
     ),
     "lede_small": (
