@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import importlib
+import inspect
 import pkgutil
 import typing
 from collections.abc import Callable, Iterator
@@ -102,6 +103,13 @@ def _family(base: type[Part]) -> Iterator[type[Part]]:
         waiting += kind.__subclasses__()
 
 
+def _leaves_to_others(kind: type[Part]) -> bool:
+    """Is it what parts have in common, and no part itself: do others derive from it, and is a method theirs to write?"""
+    methods = (inspect.getattr_static(kind, name) for name in dir(kind))
+    codes = (getattr(getattr(method, "fget", method), "__code__", None) for method in methods)
+    return bool(kind.__subclasses__()) and any("NotImplementedError" in code.co_names for code in codes if code is not None)
+
+
 def _files_beside(base: type[Part]) -> list[str]:
     """The modules of the folder in which plume declares it; a user's own class has none."""
     if not own_parts.is_plumes(base):
@@ -115,7 +123,7 @@ def _maker(name: str, hint: Any, assignment: str) -> tuple[Callable[..., Any], d
     known: dict[str, Callable[..., Any]] = {}
     for base in (hint, *typing.get_args(hint)):
         if isinstance(base, type) and issubclass(base, Part):
-            kinds = [kind for kind in _family(base) if dataclasses.is_dataclass(kind)]
+            kinds = [kind for kind in _family(base) if dataclasses.is_dataclass(kind) and not _leaves_to_others(kind)]
             # plume's come last: a name that it has means the same whatever else is named
             known |= {kind.__name__: kind for kind in sorted(kinds, key=own_parts.is_plumes)}
             known |= _declarations(base)

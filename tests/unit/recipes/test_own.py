@@ -127,6 +127,8 @@ def test_a_sentence_objective_joins_only_batches_that_are_read_both_ways() -> No
         ("transformer-xl", ["objectives=(backward_lm(),)"], "from right to left must not see"),
         ("bert", ["objectives=(Objective(name=x),)"], "missing 3 required"),
         ("bert", ["layout=train_tokenizer()"], "no part called 'train_tokenizer'"),
+        ("bert", ["layout=Layout()"], "no part called 'Layout'"),
+        ("bert", ["training.optimizer=Optimizer()"], "no part called 'Optimizer'"),
     ],
 )
 def test_what_would_leak_or_crash_is_refused(family: str, settings: list[str], said: str) -> None:
