@@ -137,7 +137,7 @@ def test_what_cannot_be_served(plume: Any, tmp_path: Path, folder: Path) -> None
         ([str(folder), "--runtime", "tensorflow"], "no runtime"),
         ([str(folder), "--memory", "much"], "no size"),
         ([str(folder), "--port", "70000"], "no port"),
-        ([str(folder), "--max-tokens", "0"], "must be more than 0"),
+        ([str(folder), "--max-tokens", "0"], "--max-tokens must be more than 0"),
     ):
         result = plume("serve", *arguments)
         assert (result.code, complaint in result.err) == (2, True), result.err

@@ -195,6 +195,14 @@ class Index:
             return "words"
         return "vectors" if self.settings.words is None else "hybrid"
 
+    @property
+    def text_ways(self) -> list[By]:
+        """How it can be asked for a text, the usual first: by vectors only if it knows a model, which it does not if they came ready."""
+        known = self._given is not None or "path" in (self.settings.model or {})
+        near: list[By] = ["vectors"] if self.settings.dimension is not None and known else []
+        said: list[By] = [] if self.settings.words is None else ["words"]
+        return ["hybrid", *near, *said] if near and said else near or said
+
     def search(
         self, query: str, *, top: int = 10, where: str | None = None, by: By | None = None, rerank: Any = None, exact: bool = False
     ) -> list[Hit]:

@@ -12,6 +12,10 @@ from plume.serve.bert_settings import BertServiceSettings
 
 MEGABYTE = 1 << 20
 RUNTIMES = ("torch", "onnx", "onnx-int8", "torch-int8", "auto")
+_POSITIVE = {  # settings, and the options that they are given with
+    "workers": "--workers", "batch_tokens": "--max-tokens", "queue_tokens": "--queue-tokens", "body_bytes": "--max-body",
+    "text_characters": "--max-characters", "batch_texts": "--max-texts", "new_tokens": "--max-new-tokens", "timeout": "--timeout",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,9 +48,9 @@ class ServeSettings:
     def __post_init__(self) -> None:
         if self.threads is not None and self.threads < 1:
             raise PlumeError(f"--threads must be more than 0, not {self.threads}.")
-        for name in ("workers", "batch_tokens", "queue_tokens", "body_bytes", "text_characters", "batch_texts", "new_tokens", "timeout"):
+        for name, option in _POSITIVE.items():
             if getattr(self, name) <= 0:
-                raise PlumeError(f"--{name.replace('_', '-')} must be more than 0, not {getattr(self, name)}.")
+                raise PlumeError(f"{option} must be more than 0, not {getattr(self, name)}.")
         self._check_bert()
         self._check_engine()
         if self.runtime is not None and self.runtime not in RUNTIMES:

@@ -44,6 +44,17 @@ def test_nothing_breaks(
                 breaks_nothing()
 
 
+@pytest.mark.parametrize("path", ["/v1/completions", "/v1/chat/completions", "/generate"])
+def test_streams_are_as_described(server: Callable[..., Any], directory: Callable[[str], Path], talker: Path, path: str) -> None:
+    """Schemathesis asks for one only by chance."""
+    with server(directory("gpt2"), talker) as running:
+        description = schemathesis.openapi.from_url(f"{running.url}/openapi.json")
+        body = {"model": WRITERS[path], "max_tokens": 3, "stream": True}
+        body |= {"messages": [{"role": "user", "content": "a box"}]} if "chat" in path else {"prompt": "a box"}
+        answer = description[path]["POST"].Case(body=body, media_type="application/json").call_and_validate(checks=CHECKS)
+        assert answer.headers["content-type"][0].startswith("text/event-stream")
+
+
 def aim(case: Any) -> None:
     """Where a model is named, at one that is served: else all that is tried is 404."""
     if isinstance(case.body, dict) and isinstance(case.body.get("model"), str):

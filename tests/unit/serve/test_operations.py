@@ -199,13 +199,37 @@ def test_search_with_filter_vector_and_reranker(served: Any, directory: Any) -> 
     assert [one["score"] for one in found] == sorted((one["rerank"] for one in found), reverse=True)
 
 
-def test_search_refused(served: Any) -> None:
+def test_search_refused(served: Any, directory: Any) -> None:
     assert refused(served, "/search/news", query="a", where="nobody = 1")[0] == 400
     assert refused(served, "/search/news", query="a", vector=[1.0])[:2] == (422, "query")
     assert refused(served, "/search/news", vector=[1.0])[:2] == (400, "vector")
     assert refused(served, "/search/bert", query="a")[:2] == (400, "model")
     assert refused(served, "/search/nws", query="a")[0] == 404
-    assert refused(served, "/search/news", query="a", rerank="nobody")[0] == 404
+    assert refused(served, "/search/news", query="a", rerank="nobody")[:2] == (404, "rerank")
+    assert refused(served, "/search/news", query="a", rerank="news")[:2] == (400, "rerank")
+    width = len(plume.load(directory("bert")).embed("a")[0])
+    for odd in ("NaN", "1e300"):  # JSON as Python and JavaScript read it
+        answer = served.client.post("/search/news", content='{"vector": [' + ", ".join([odd] * width) + "]}")
+        assert answer.status_code == 400 and answer.json()["error"]["param"] == "vector"
+
+
+def test_indexes_that_are_not_asked_both_ways(server: Any, tmp_path: Path) -> None:
+    for name, how in (("ready", {}), ("near", {"words": None})):
+        with plume.Index.create(tmp_path / name, dimension=3, **how) as made:
+            made.add(DOCUMENTS, vectors=np.eye(3))
+    with plume.Index.create(tmp_path / "said") as made:
+        made.add(DOCUMENTS)
+    with server(*(tmp_path / name for name in ("ready", "near", "said"))) as running:
+        modes = {one["id"]: one["index"]["modes"] for one in running.client.get("/v1/models").json()["data"]}
+        assert modes == {"ready": ["words"], "near": [], "said": ["words"]}
+        for name in ("ready", "near"):
+            found = asked(running, f"/search/{name}", vector=[0, 1, 0], top=1)
+            assert found["mode"] == "vectors" and found["hits"][0]["text"] == DOCUMENTS[1]
+        for name in ("ready", "said"):
+            assert asked(running, f"/search/{name}", query="a wooden box")["mode"] == "words"
+            status, param, message = refused(running, f"/search/{name}", query="a", mode="vectors")
+            assert (status, param) == (400, "mode") and str(tmp_path) not in message
+        assert refused(running, "/search/near", query="a")[:2] == (400, "query")
 
 
 def test_abilities(served: Any) -> None:
@@ -213,3 +237,30 @@ def test_abilities(served: Any) -> None:
     assert able["news"] == {"search"}
     assert {"fill", "score", "hidden", "rerank", "zero_shot", "encode"} <= able["bert"] and "predict" not in able["bert"]
     assert "fill" not in able["gpt2"] and "predict" in able["nli"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "field"),
+    [
+        ("/rerank", {"model": "bert", "query": "", "documents": ["a"]}, 422, "query"),  # the field's name is that of a part of addresses
+        ("/search/news", {"query": 5}, 422, "query"),
+        ("/fill", {"model": "bert", "inputs": "no blank"}, 400, "inputs"),
+        ("/score", {"model": "t5", "inputs": "a"}, 400, "source"),
+        ("/score", {"model": "gpt2", "inputs": "a", "source": "b"}, 400, "source"),
+        ("/score", {"model": "bert", "inputs": "box " * 100}, 400, "inputs"),
+        ("/generate", {"model": "gpt2", "source": "a"}, 400, "source"),
+        ("/generate", {"model": "gpt2", "prompt": "box " * 100}, 400, "prompt"),
+        ("/v1/completions", {"model": "gpt2", "prompt": [999_999]}, 400, "prompt"),
+        ("/v1/completions", {"model": "gpt2", "prompt": [999_999], "stream": True}, 400, "prompt"),
+        ("/v1/completions", {"model": "gpt2", "prompt": "a", "logit_bias": {"999999": 1}}, 400, "logit_bias"),
+        ("/v1/completions", {"model": "gpt2", "prompt": "a", "logit_bias": {"a": 1}}, 422, "logit_bias.a"),
+        ("/v1/completions", {"model": "t5", "prompt": "a", "echo": True, "logprobs": 1}, 400, "echo"),
+        ("/predict/bert", {"inputs": ["a"], "labels": ["warm", "cold"], "template": "no blank"}, 400, "template"),
+        ("/predict/bert", {"inputs": ["a"], "labels": ["warm", "cold"], "way": "entailment"}, 400, "way"),
+        ("/classify", {"model": "classifier", "input": [["a", "b"]]}, 422, "input"),
+        ("/view/bert", {"text": "a box", "view": "head", "target": "a"}, 400, "target"),
+        ("/view/classifier", {"text": "a box", "view": "gradients", "task": "soul"}, 400, "task"),
+    ],
+)
+def test_what_is_wrong_is_said_of_its_field(served: Any, path: str, body: dict[str, Any], status: int, field: str) -> None:
+    assert refused(served, path, **body)[:2] == (status, field)

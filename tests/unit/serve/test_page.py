@@ -108,8 +108,8 @@ def test_two_models_side_by_side_as_the_command_line_has_them(served: Any) -> No
     ("model", "body", "status", "field"),
     [
         ("bert", {"view": "predictions", "text": TEXT, "against": "gpt2"}, 400, "against"),
-        ("bert", {"view": "head", "text": TEXT, "against": "idx"}, 400, "view"),
-        ("bert", {"view": "head", "text": TEXT, "against": "none"}, 404, "model"),
+        ("bert", {"view": "head", "text": TEXT, "against": "idx"}, 400, "against"),
+        ("bert", {"view": "head", "text": TEXT, "against": "none"}, 404, "against"),
         ("bert", {"view": "gradients", "text": TEXT}, 400, "view"),
         ("bert", {"view": "soul", "text": TEXT}, 400, "view"),
         ("idx", {"view": "head", "text": TEXT}, 400, "view"),

@@ -160,3 +160,9 @@ def test_heads_that_were_pruned_are_not_counted(language_model: Models, tokenize
     assert [layer.shape[0] for layer in maps_of(pruned)[AttentionPlace.SELF].probability] == [2, 4]
     with gated(subject.network, without(subject.network, AttentionPlace.SELF, 1, 3)):
         pruned.embed(TEXT)
+
+
+@pytest.mark.parametrize("family", ["bert", "gpt2", "t5"])
+def test_special_tokens_alone_are_no_text(family: str, language_model: Models) -> None:
+    with pytest.raises(PlumeError, match="give a text"):
+        maps_of(language_model(family), "")

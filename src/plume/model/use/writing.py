@@ -78,6 +78,11 @@ def inserts(can: Abilities) -> bool:
     return (can.spans() is not None and can.causal() is None) if kind is None else isinstance(kind.noise.target, SpansAfterSentinels)
 
 
+def answers(can: Abilities) -> bool:
+    """Can it write after reading a source?"""
+    return any(kind is not None for kind in (can.decoder(), can.after_text(), can.masks_after_text()))
+
+
 def answering(can: Abilities, source: str, begun: list[int], *, room: int) -> Begun:
     """An answer that begins with some tokens, after a source that is read as a whole."""
     frame = can.frame(can.tokenizer.encode([source])[0])

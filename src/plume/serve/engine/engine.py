@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -12,7 +13,7 @@ from plume.core.errors import PlumeError
 from plume.serve.engine.job import END, Job
 from plume.serve.engine.lane import Lane
 from plume.serve.engine.mailbox import Mailbox
-from plume.serve.errors import Broken, NotReady
+from plume.serve.errors import BadRequest, Broken, NotReady, ServeError
 from plume.serve.meters import Meters
 from plume.serve.models.about import ModelAbout, about
 from plume.serve.models.opened import Opened
@@ -75,24 +76,26 @@ class ServingEngine:
 
     async def ask(self, operation: Operation[Asked, Any, Answer], model: str, asked: Asked) -> Answer:
         """The answer, when its batch has run. Cancelling the caller frees the place in the queue."""
-        lane, job = await self._queued(operation, model, asked)
-        try:
-            answer: Answer = await job.future
-            return answer
-        except asyncio.CancelledError:
-            lane.drop(job)
-            raise
+        with _blamed(operation.field):
+            lane, job = await self._queued(operation, model, asked)
+            try:
+                answer: Answer = await job.future
+                return answer
+            except asyncio.CancelledError:
+                lane.drop(job)
+                raise
 
     async def stream(self, operation: Operation[Asked, Any, Answer], model: str, asked: Asked) -> AsyncGenerator[Any, None]:
         """The pieces that the operation tells (`BatchPlace.tell`), as they come, and at last the answer. Closing it frees the place."""
-        lane, job = await self._queued(operation, model, asked, streams=True)
-        assert job.pieces is not None
-        try:
-            while (piece := await job.pieces.get()) is not END:
-                yield piece
-            yield await job.future
-        finally:
-            lane.drop(job)
+        with _blamed(operation.field):
+            lane, job = await self._queued(operation, model, asked, streams=True)
+            assert job.pieces is not None
+            try:
+                while (piece := await job.pieces.get()) is not END:
+                    yield piece
+                yield await job.future
+            finally:
+                lane.drop(job)
 
     async def _queued(
         self, operation: Operation[Asked, Any, Answer], model: str, asked: Asked, *, streams: bool = False
@@ -124,3 +127,14 @@ class ServingEngine:
         except PlumeError as error:  # it names files, which are not the client's business
             LOG.error("not loaded", exc_info=error, extra={"said": {"model": model}})
             raise Broken(f"'{model}' cannot be loaded; the server's log says why.") from None
+
+
+@contextmanager
+def _blamed(field: str | None) -> Iterator[None]:
+    """What a model cannot do with texts is said of the field in which they stand, unless a field is named already."""
+    try:
+        yield
+    except ServeError:
+        raise
+    except PlumeError as error:
+        raise BadRequest(str(error), param=field) from error

@@ -62,9 +62,9 @@ def unreadable(problems: Sequence[Mapping[str, Any]]) -> Unreadable:
     """What pydantic found wrong, as one sentence: the first field that is to blame, and why."""
     if not problems:
         return Unreadable("The request cannot be read.")
-    first = problems[0]
-    place = [str(one) for one in first.get("loc", ()) if one not in ("body", "query", "path")]
-    same = [one for one in problems if [str(part) for part in one.get("loc", ()) if part not in ("body", "query", "path")][:1] == place[:1]]
+    places = [[str(part) for part in one.get("loc", ()) if part != "[key]"] for one in problems]
+    place = places[0]
+    same = [one for one, other in zip(problems, places, strict=True) if other[:1] == place[:1]]
     field = ".".join(place[:1] if len(same) > 1 else place) or None
     whys = dict.fromkeys(str(one.get("msg", "")) for one in same)
     kind = MissingField if all(one.get("type") == "missing" for one in same) else Unreadable

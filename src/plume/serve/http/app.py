@@ -81,7 +81,7 @@ async def _plume_error(_: Request, error: Exception) -> Response:
 
 async def _validation_error(_: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    return error_answer(unreadable(error.errors()))
+    return error_answer(unreadable([one | {"loc": one["loc"][1:]} for one in error.errors()]))  # the first says: in the query, the path …
 
 
 async def _http_error(request: Request, error: Exception) -> Response:

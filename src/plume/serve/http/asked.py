@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -11,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 
 from plume.serve.engine.engine import ServingEngine
-from plume.serve.errors import NotReady, TooLarge, Unreadable
+from plume.serve.errors import BadRequest, NotReady, TooLarge, UnknownModel, Unreadable
 from plume.serve.http.answers import unreadable
 from plume.serve.operations._operation import Operation
 from plume.serve.settings import ServeSettings
@@ -72,6 +73,16 @@ def model_for(engine: ServingEngine, said: str | None, operation: Operation[Any,
     if len(able) != 1:
         raise Unreadable(f"model: say which: {', '.join(able)}." if able else "model: none that is served can do that.", param="model")
     return able[0]
+
+
+@contextmanager
+def blamed(param: str) -> Iterator[None]:
+    """A second model is named in a field of its own: what is wrong with that model is said of the field."""
+    try:
+        yield
+    except (UnknownModel, BadRequest) as error:
+        error.param = param
+        raise
 
 
 def check_texts(settings: ServeSettings, texts: Sequence[Any], param: str = "input") -> None:

@@ -18,9 +18,13 @@ from plume.serve.http.logs import LOG
 from plume.serve.operations._operation import Operation
 
 DONE = b"data: [DONE]\n\n"
-DESCRIBED: dict[int | str, dict[str, Any]] = {
-    200: {"content": {"text/event-stream": {"schema": {"type": "string", "description": "Events, if stream was asked for."}}}}
+_EVENT = {  # what is said of a stream is said of each of its events
+    "type": "object",
+    "properties": {"data": {"type": "string", "description": "JSON; of the last [DONE]."}},
+    "required": ["data"],
+    "description": "Events, if stream was asked for.",
 }
+DESCRIBED: dict[int | str, dict[str, Any]] = {200: {"content": {"text/event-stream": {"schema": _EVENT}}}}
 
 
 class EventStream(StreamingResponse):

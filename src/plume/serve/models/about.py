@@ -39,7 +39,7 @@ class IndexAbout:
     documents: int
     passages: int
     fields: dict[str, str]  # the type of each
-    modes: list[str]
+    modes: list[str]  # for a text; none: by vectors only
     metric: str
     analysis: str | None  # how Chinese words are cut
 
@@ -111,8 +111,7 @@ def _reads(task: Task) -> str:
 def _index(index: Index) -> IndexAbout:
     documents, passages = index.backend.count()
     words = index.settings.words
-    modes = {"hybrid": ["hybrid", "vectors", "words"]}.get(index.default_by, [index.default_by])
     return IndexAbout(
         documents=documents, passages=passages, fields={name: kind.value for name, kind in index.backend.columns.items()},
-        modes=modes, metric=index.settings.metric.value, analysis=None if words is None else words.value,
+        modes=list(index.text_ways), metric=index.settings.metric.value, analysis=None if words is None else words.value,
     )  # fmt: skip

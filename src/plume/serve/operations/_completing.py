@@ -11,6 +11,7 @@ from plume.model.use.completing import Completer
 from plume.model.use.completions import CompletionEvent, CompletionOptions, TokenLogprob
 from plume.model.use.searching import Finish
 from plume.model.use.writing import Begun
+from plume.serve.errors import BadRequest
 from plume.serve.models.opened import Opened
 from plume.serve.operations._operation import BatchPlace, Operation, Prepared
 from plume.tuning.writing.replying import TrimmedText
@@ -84,6 +85,13 @@ def ready(prompts: Sequence[tuple[Begun, CompletionOptions]], *, keep: int | Non
     return CompletionReady(cost=max(1, cost), prompts=tuple(prompts), keep=keep, trims=trims)
 
 
+def check_bias(opened: Opened, options: CompletionOptions) -> None:
+    """Refuse tokens that the model does not have."""
+    size = opened.language_model.model.vocabulary
+    if wrong := [token for token in options.logit_bias if not 0 <= token < size]:
+        raise BadRequest(f"logit_bias: there is no token {wrong[0]}; those of '{opened.name}' are 0 to {size - 1}.", param="logit_bias")
+
+
 def warm_up(opened: Opened, begin: Callable[[], Begun]) -> None:
     """Write a token; a family that must be told more is left cold."""
     try:
@@ -147,6 +155,6 @@ def _added(completer: Completer, place: BatchPlace[CompletionReady, Completed]) 
     except PlumeError as error:
         for number in request.numbers:
             completer.cancel(number)
-        place.fail(error)
+        place.fail(BadRequest(str(error), param="echo"))  # what else it refuses was refused before
         return {}
     return dict.fromkeys(request.numbers, request)

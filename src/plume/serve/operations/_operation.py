@@ -49,6 +49,7 @@ class Operation(Generic[Asked, Ready, Answer]):
     """What a file here declares. Nothing of it may change: threads share it."""
 
     name: ClassVar[str]
+    field: ClassVar[str | None] = None  # of a request: where its texts stand, which is to blame if they cannot be read
     parallel: ClassVar[bool] = False  # may several batches of one model run side by side, each on one thread?
 
     def able(self, opened: Opened) -> bool:

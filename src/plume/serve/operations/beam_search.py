@@ -27,6 +27,7 @@ class BeamSearch(Operation[BeamsAsked, CompletionReady, Completed]):
     """All families that write."""
 
     name = "beam_search"
+    field = "prompt"
 
     def able(self, opened: Opened) -> bool:
         return opened.can("generate")

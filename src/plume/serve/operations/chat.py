@@ -10,7 +10,7 @@ from plume.core.errors import PlumeError
 from plume.model.use.completions import CompletionOptions
 from plume.serve.errors import BadRequest, Unreadable
 from plume.serve.models.opened import Opened
-from plume.serve.operations._completing import Completing, CompletionReady, ready, warm_up
+from plume.serve.operations._completing import Completing, CompletionReady, check_bias, ready, warm_up
 from plume.tuning.tuned import TunedModel
 from plume.tuning.writing.dialogue import Dialogue
 
@@ -28,6 +28,7 @@ class Chat(Completing[ChatAsked]):
     """Replies without the spaces around them."""
 
     name = "chat"
+    field = "messages"
 
     def able(self, opened: Opened) -> bool:
         return isinstance(opened.content, TunedModel) and any(isinstance(task, Dialogue) for task in opened.content.tasks)
@@ -42,6 +43,7 @@ class Chat(Completing[ChatAsked]):
                 "--out DIRECTORY, and serve that. /v1/completions goes on with a text as it is.",
                 param="model",
             )
+        check_bias(opened, asked.options)
         try:
             begun = opened.tuned.begin_reply(asked.messages, max_tokens=asked.max_tokens)
         except PlumeError as error:

@@ -51,6 +51,7 @@ class Embed(Operation[EmbedAsked, EmbedReady, Embedded]):
     """Networks, word vectors, and the model below a tuned one."""
 
     name = "embed"
+    field = "input"
     parallel = True
 
     def able(self, opened: Opened) -> bool:

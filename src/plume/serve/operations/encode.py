@@ -59,6 +59,7 @@ class Encode(Operation[EncodeAsked, EncodeReady, EncodedTexts]):
     """Any network, the model below a tuned one, and word vectors, whose words are their tokens."""
 
     name = "encode"
+    field = "texts"
     parallel = True
 
     def able(self, opened: Opened) -> bool:

@@ -32,6 +32,7 @@ class Fill(Operation[FillAsked, FillReady, list[Fillings]]):
     """Families that predict what is hidden. Texts are filled one by one: families differ in how, and texts in how many blanks they have."""
 
     name = "fill"
+    field = "inputs"
 
     def able(self, opened: Opened) -> bool:
         return opened.can(self.name)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from plume.model.use.completions import CompletionOptions
-from plume.model.use.writing import Begun, begin, inserts
+from plume.model.use.writing import Begun, answers, begin, inserts
 from plume.serve.errors import BadRequest
 from plume.serve.models.opened import Opened, checked_language, checked_verb
-from plume.serve.operations._completing import Completing, CompletionReady, ready, warm_up
+from plume.serve.operations._completing import Completing, CompletionReady, check_bias, ready, warm_up
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +29,7 @@ class Generate(Completing[GenerateAsked]):
     """Families that write. GPT and its kin write all texts as one batch; those of others go on in groups as they came."""
 
     name = "generate"
+    field = "prompt"
 
     def able(self, opened: Opened) -> bool:
         return opened.can(self.name)
@@ -57,6 +58,11 @@ def prompts(opened: Opened, asked: GenerateAsked) -> list[tuple[Begun, Completio
         raise BadRequest(
             f"'{opened.name}' ({can.name}) does not write between two texts, as GLM and T5 do: leave suffix out.", param="suffix"
         )
+    if asked.sources is not None and not answers(can):
+        raise BadRequest(
+            f"'{opened.name}' ({can.name}) does not write after reading, as T5 and UniLM do: leave source out.", param="source"
+        )
+    check_bias(opened, options)
     found = []
     for number, prompt in enumerate(asked.prompts):
         source = None if asked.sources is None else asked.sources[number]

@@ -50,6 +50,7 @@ class HiddenLayers(Operation[HiddenAsked, HiddenReady, list[HiddenStates]]):
     """Every network."""
 
     name = "hidden"
+    field = "inputs"
     parallel = True
 
     def able(self, opened: Opened) -> bool:

@@ -33,6 +33,7 @@ class ParaphraseText(Operation[ParaphraseAsked, ParaphraseReady, list[tuple[str,
     """One after another: each writes a batch of texts, and compares their vectors."""
 
     name = "paraphrase"
+    field = "paraphrase"
 
     def able(self, opened: Opened) -> bool:
         return opened.can("generate") and opened.language_model.abilities.after_text() is not None

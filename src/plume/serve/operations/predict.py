@@ -35,6 +35,7 @@ class Predict(Operation[PredictAsked, PredictReady, list[Prediction]]):
     """Every task of `plume.tasks` that a model is tuned for."""
 
     name = "predict"
+    field = "inputs"
     parallel = True
 
     def able(self, opened: Opened) -> bool:

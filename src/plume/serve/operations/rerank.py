@@ -47,6 +47,7 @@ class Rerank(Operation[RerankAsked, RerankReady, Reranked]):
     """A model tuned on pairs (similarity, paraphrase, nli) is a cross-encoder; of all others the cosine of vectors is taken."""
 
     name = "rerank"
+    field = "documents"
 
     def able(self, opened: Opened) -> bool:
         return _task(opened) is not None or EMBED.able(opened)

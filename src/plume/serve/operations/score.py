@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from plume.model.use.scoring import Score
+from plume.model.use.writing import answers
+from plume.serve.errors import BadRequest
 from plume.serve.models.opened import Opened, checked_language, checked_verb
 from plume.serve.operations._operation import Operation, Prepared, about_tokens, parted
 
@@ -30,6 +32,7 @@ class ScoreTexts(Operation[ScoreAsked, ScoreReady, list[Score]]):
     """Exact where a model reads from left to right; else each token is hidden in turn."""
 
     name = "score"
+    field = "inputs"
 
     def able(self, opened: Opened) -> bool:
         return opened.can(self.name)
@@ -41,6 +44,13 @@ class ScoreTexts(Operation[ScoreAsked, ScoreReady, list[Score]]):
         checked_verb(opened, self.name)
         checked_language(opened, asked.language)
         can = opened.language_model.abilities
+        alone = can.causal() is not None or can.spans() is not None or can.masked() is not None or can.permuted() is not None
+        if asked.sources is None and not alone:
+            raise BadRequest(f"'{opened.name}' ({can.name}) writes after reading: say what it read (source).", param="source")
+        if asked.sources is not None and not answers(can):
+            raise BadRequest(
+                f"'{opened.name}' ({can.name}) does not write after reading, as T5 and UniLM do: leave source out.", param="source"
+            )
         again = can.masked() is not None and can.causal() is None and asked.sources is None  # a text is read once for each of its tokens
         sizes = [about_tokens(text) for text in (*asked.texts, *(asked.sources or ()))]
         return ScoreReady(cost=sum(size * size if again else size for size in sizes), group=asked.sources is None, asked=asked)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -24,7 +24,7 @@ class SearchAsked:
     query: str | tuple[float, ...]
     top: int = 10
     where: str | None = None
-    by: By | None = None
+    by: By | None = None  # None: as the index is usually asked
     exact: bool = False
 
 
@@ -39,6 +39,7 @@ class SearchIndex(Operation[SearchAsked, SearchReady, list[Hit]]):
     """Indexes."""
 
     name = "search"
+    field = "query"
 
     def able(self, opened: Opened) -> bool:
         return opened.has(lambda one: one.index)
@@ -48,9 +49,14 @@ class SearchIndex(Operation[SearchAsked, SearchReady, list[Hit]]):
         if isinstance(asked.query, str):
             if not asked.query.strip():
                 raise EmptyText("The query is empty.", param="query")
+            asked = replace(asked, by=_way(opened, asked.by))
         elif index.settings.dimension != len(asked.query):
             has = "has no vectors" if index.settings.dimension is None else f"has vectors of {index.settings.dimension} numbers"
             raise BadRequest(f"'{opened.name}' {has}, not of {len(asked.query)}.", param="vector")
+        elif not (np.abs(np.array(asked.query)) <= np.finfo(np.float32).max).all():
+            raise BadRequest("The vector has NaN, infinity or a number that is too large.", param="vector")
+        else:
+            asked = replace(asked, by="vectors")
         try:
             index.condition(asked.where)
         except PlumeError as error:
@@ -69,8 +75,19 @@ class SearchIndex(Operation[SearchAsked, SearchReady, list[Hit]]):
 
     def warm_up(self, opened: Opened) -> None:
         """Its model is loaded, and what it opens when first searched."""
-        if len(opened.index):
-            opened.index.search("plume", top=1)
+        index = opened.index
+        if len(index) and index.text_ways:
+            index.search("plume", top=1, by=index.text_ways[0])
+
+
+def _way(opened: Opened, said: By | None) -> By:
+    """The one that was asked for, or the usual one."""
+    ways = opened.index.text_ways
+    if not ways:
+        raise BadRequest(f"'{opened.name}' knows no model that embeds a query: give its vector.", param="query")
+    if said is not None and said not in ways:
+        raise BadRequest(f"'{opened.name}' cannot be searched by {said} for a query; by {' or '.join(ways)} it can.", param="mode")
+    return said or ways[0]
 
 
 def _by_vectors(index: Index, vectors: np.ndarray, how: SearchAsked) -> list[list[Hit]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from plume.core.errors import PlumeError
 from plume.model.gating import gated_places, heads_of
+from plume.model.networks.encoder_decoder import EncoderDecoderModel
 from plume.model.use.language_model import LanguageModel
 from plume.serve.errors import BadRequest, EmptyText, TooLarge
 from plume.serve.models.about import about
@@ -49,6 +50,7 @@ class ViewPages(Operation[ViewAsked, ViewReady, Page]):
     """One page each. It is computed on a model that shares its weights with the one served, and nothing else."""
 
     name = "view"
+    field = "text"
 
     def able(self, opened: Opened) -> bool:
         return bool(about(opened).views)
@@ -65,6 +67,7 @@ class ViewPages(Operation[ViewAsked, ViewReady, Page]):
             raise BadRequest(
                 f"The view '{asked.view}' shows one model: leave out against. Two can be seen in {', '.join(VIEWS)}.", param="against"
             )
+        _check_fields(opened, asked)
         texts = [one for one in (asked.text, asked.pair, asked.target) if one]
         if not asked.text.strip():
             raise EmptyText("The text is empty.", param="text")
@@ -80,6 +83,19 @@ class ViewPages(Operation[ViewAsked, ViewReady, Page]):
         content = opened.content
         assert isinstance(content, LanguageModel | TunedModel), "refused before"
         return [_page(apart(content), opened.name, one.asked) for one in prepared]
+
+
+def _check_fields(opened: Opened, asked: ViewAsked) -> None:
+    """What only some models take."""
+    if asked.task is not None:
+        try:
+            opened.tuned.task(asked.task)
+        except PlumeError as error:
+            raise BadRequest(str(error), param="task") from None
+    if asked.target is not None and asked.view in VIEWS and not isinstance(subject_of(opened.content).network, EncoderDecoderModel):
+        raise BadRequest(
+            f"'{opened.name}' has no decoder: leave out target; two texts that are read together are text and pair.", param="target"
+        )
 
 
 def _page(model: LanguageModel | TunedModel, name: str, asked: ViewAsked) -> Page:

@@ -41,6 +41,7 @@ class ZeroShotLabels(Operation[ZeroShotAsked, ZeroShotReady, list[Prediction]]):
     """Models tuned on entailment, and those that fill blanks or read from left to right."""
 
     name = "zero_shot"
+    field = "inputs"
     parallel = True
 
     def able(self, opened: Opened) -> bool:
@@ -60,6 +61,9 @@ class ZeroShotLabels(Operation[ZeroShotAsked, ZeroShotReady, list[Prediction]]):
             read_words(dict(asked.labels))
         except PlumeError as error:
             raise BadRequest(str(error), param="labels") from None
+        judges = isinstance(opened.content, TunedModel) and find_entailment(opened.content) is not None
+        if asked.way == "entailment" and not judges:
+            raise BadRequest(f"'{opened.name}' was not tuned to judge entailment: leave way out.", param="way")
         cost = sum(map(about_tokens, asked.texts)) * len(asked.labels)
         return ZeroShotReady(cost=cost, group=(asked.labels, asked.template, asked.multi_label, asked.way, asked.language), asked=asked)
 
@@ -72,7 +76,7 @@ class ZeroShotLabels(Operation[ZeroShotAsked, ZeroShotReady, list[Prediction]]):
                 content, texts, labels=dict(how.labels), template=how.template, multi_label=how.multi_label, way=how.way, language=how.language
             )  # fmt: skip
         except PlumeError as error:
-            raise BadRequest(str(error), param="labels") from None
+            raise BadRequest(str(error), param="labels" if how.template is None else "template") from None
         return parted(answers, (len(one.asked.texts) for one in prepared))
 
 

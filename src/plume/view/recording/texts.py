@@ -39,6 +39,8 @@ def read_text(subject: Subject, text: str, pair: str | None = None, *, language:
     can = subject.can
     texts = [text] if pair is None else [text, pair]
     ids = [token_ids(can.tokenizer, one) for one in texts]
+    if not any(ids):  # special tokens alone are no text
+        raise PlumeError("There is nothing to read: give a text.")
     said = (language.split(",") * 2)[: len(texts)] if language else [None] * len(texts)
     spoken = [can.language(one, own, told) for one, own, told in zip(texts, ids, said, strict=True)]
     pieces, segments = subject.frame(len(texts))
@@ -54,8 +56,6 @@ def read_text(subject: Subject, text: str, pair: str | None = None, *, language:
         tokens += added
         owner += [place] * len(added)
         segment += [number if latest is None else latest] * len(added)
-    if not tokens:
-        raise PlumeError("There is nothing to read: give a text.")
     can.check_length(tokens, text)
     return TextRead(tokens=tokens, names=shown(can.tokenizer, tokens), text=owner, segment=segment if any(segment) else None)
 

@@ -58,7 +58,11 @@ async def classify(request: Request) -> Response:
     texts = [given] if isinstance(given, str) else given
     model = model_for(engine_of(request), asked.model, OPERATION)
     engine = taken(request, model, texts, "input")
-    found = await engine.ask(OPERATION, model, PredictAsked(items=texts, task=asked.task))
+    try:
+        found = await engine.ask(OPERATION, model, PredictAsked(items=texts, task=asked.task))
+    except Unreadable as error:
+        error.param = "input" if asked.inputs is None else "inputs"
+        raise
     data = [_labels(model, one) for one in found]
     if asked.inputs is not None:
         return as_json(data[0] if isinstance(given, str) else data)

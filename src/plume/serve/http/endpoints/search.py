@@ -15,7 +15,7 @@ from plume.search.ranking import CANDIDATES
 from plume.serve.engine.engine import ServingEngine
 from plume.serve.errors import Unreadable
 from plume.serve.http.answers import as_json, described
-from plume.serve.http.asked import read_body, taken
+from plume.serve.http.asked import blamed, read_body, taken
 from plume.serve.operations.rerank import OPERATION as RERANK
 from plume.serve.operations.rerank import RerankAsked
 from plume.serve.operations.search import OPERATION as SEARCH
@@ -68,9 +68,10 @@ async def search(index: str, request: Request) -> Response:
     top = max(asked.top, CANDIDATES) if asked.rerank is not None else asked.top
     found = await engine.ask(SEARCH, index, SearchAsked(query=query, top=top, where=asked.where, by=asked.mode, exact=asked.exact))
     if asked.rerank is not None:
-        found = await _reranked(engine, asked.rerank, asked.query or "", found)
-    opened = engine.shelf.at_once(index)
-    mode = asked.mode or ("vectors" if asked.vector is not None or opened is None else opened.index.default_by)
+        with blamed("rerank"):
+            found = await _reranked(engine, asked.rerank, asked.query or "", found)
+    known = engine.about[index].index  # which also says it if the index was unloaded meanwhile
+    mode = "vectors" if asked.vector is not None or known is None else asked.mode or known.modes[0]
     return as_json({"index": index, "mode": mode, "hits": [hit.as_json() for hit in found[: asked.top]]})
 
 

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from plume.serve.http.answers import described
-from plume.serve.http.asked import read_body, taken
+from plume.serve.http.asked import blamed, read_body, taken
 from plume.serve.operations.view import OPERATION, ViewAsked
 from plume.view.attending import joined_pages
 
@@ -38,13 +38,16 @@ async def view(model: str, request: Request) -> Response:
     asked = await read_body(request, ViewRequest)
     texts = [one for one in (asked.text, asked.pair, asked.target) if one is not None]
     engine = taken(request, model, texts, "text")
-    models = [model] if asked.against is None else [model, asked.against]
     view = ViewAsked(
         view=asked.view, text=asked.text, pair=asked.pair or None, target=asked.target or None, task=asked.task,
-        language=asked.language, page=asked.page_language, beside=len(models) - 1,
+        language=asked.language, page=asked.page_language, beside=int(asked.against is not None),
     )  # fmt: skip
-    for name in models:  # before anything is computed for the first
-        engine.shelf.about(name)
-    pages = [await engine.ask(OPERATION, name, view) for name in models]
+    if asked.against is not None:  # known before anything is computed for the first
+        with blamed("against"):
+            engine.shelf.about(asked.against)
+    pages = [await engine.ask(OPERATION, model, view)]
+    if asked.against is not None:
+        with blamed("against"):
+            pages.append(await engine.ask(OPERATION, asked.against, view))
     html = await asyncio.to_thread(lambda: joined_pages(pages).html())
     return HTMLResponse(html, headers={"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sandbox allow-scripts"})
