@@ -43,7 +43,7 @@ def drawn_windows(example: NDArray[np.integer], holds: NDArray[np.bool_], genera
     Questions keeps one in fifty of the others (Alberti et al., arXiv:1901.08634).
 
     >>> drawn_windows(np.array([0, 0, 0, 0, 0, 1]), np.array([0, 1, 0, 0, 0, 0], bool), np.random.default_rng(0)).tolist()
-    [1, 2, 4, 5]
+    [1, 2, 3, 5]
     """
     order = np.lexsort((generator.random(len(example)), ~holds, example))
     first = np.searchsorted(example[order], example[order])
