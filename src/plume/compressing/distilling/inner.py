@@ -142,7 +142,7 @@ class Relations(Inner):
     """KL of the relations among a layer's queries, keys and values, each softmax(XXᵀ/√d) over `heads` relation heads, from one layer of the
     teacher's to the student's last (MiniLM v2, arXiv:2012.15828 §3). Free in depth, width and heads."""
 
-    heads: int | None = None  # relation heads; None: as many as the teacher has
+    heads: int | None = None  # relation heads; None: as many as the teacher has, or the most below that into which both networks divide
     layer: int = -1  # of the teacher: the last; v2 takes an upper-middle one of large teachers
 
     looks: ClassVar[bool] = True
@@ -155,9 +155,15 @@ class Relations(Inner):
     def total(self, student: Computed, teacher: Computed, pairs: Pairs, learned: nn.Module | None) -> Tensor:
         ((own, other),) = pairs
         mine, theirs = student.looks[own], teacher.looks[other]
-        heads = self.heads or theirs.query.shape[1]
+        heads = self.heads or _common_heads(mine.query, theirs.query)
         both = ((mine.query, theirs.query), (mine.key, theirs.key), (mine.value, theirs.value))
         return torch.stack([_divergence(one, other, heads, student.inside) for one, other in both]).sum()
+
+
+def _common_heads(student: Tensor, teacher: Tensor) -> int:
+    """At most the teacher's."""
+    both = math.gcd(*(vectors.shape[1] * vectors.shape[-1] for vectors in (student, teacher)))
+    return max(heads for heads in range(1, teacher.shape[1] + 1) if both % heads == 0)
 
 
 def _divergence(student: Tensor, teacher: Tensor, heads: int, inside: Tensor) -> Tensor:

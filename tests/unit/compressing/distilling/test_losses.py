@@ -186,6 +186,11 @@ def test_minilm_relations(heads: int | None, pair: tuple[Computed, Computed]) ->
         Relations(layer=4).places(OWN, THEIR)
 
 
+def test_minilm_takes_the_most_relation_heads_that_both_divide_into() -> None:
+    pair = computed(4, 2, depth=2, seed=1), computed(6, 3, depth=4, seed=2)  # three heads of the teacher's do not fit a width of 4
+    assert float(total(Relations(), pair)) == float(total(Relations(heads=2), pair))
+
+
 def test_patient_is_its_code(pair: tuple[Computed, Computed]) -> None:
     """F.mse_loss of normalised first tokens, over rows, layers and dimensions, times the rows."""
     own = torch.stack([pair[0].layers[layer].flatten(0, 1)[pair[0].asked] for layer in (1, 2)], 1)
