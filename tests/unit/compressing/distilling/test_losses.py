@@ -187,7 +187,10 @@ def test_minilm_relations(heads: int | None, pair: tuple[Computed, Computed]) ->
 
 
 def test_minilm_takes_the_most_relation_heads_that_both_divide_into() -> None:
-    pair = computed(4, 2, depth=2, seed=1), computed(6, 3, depth=4, seed=2)  # three heads of the teacher's do not fit a width of 4
+    pair = (
+        computed(4, 2, depth=2, seed=1, allowed=None),
+        computed(6, 3, depth=4, seed=2, allowed=None),
+    )  # three heads of the teacher's do not fit a width of 4
     assert float(total(Relations(), pair)) == float(total(Relations(heads=2), pair))
 
 
