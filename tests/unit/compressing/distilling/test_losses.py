@@ -187,6 +187,7 @@ def test_minilm_relations(heads: int | None, pair: tuple[Computed, Computed]) ->
 
 
 def test_minilm_takes_the_most_relation_heads_that_both_divide_into() -> None:
+    """Three heads of the teacher's do not fit a width of 4."""
     pair = (
         computed(4, 2, depth=2, seed=1, allowed=None),
         computed(6, 3, depth=4, seed=2, allowed=None),
