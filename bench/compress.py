@@ -53,10 +53,11 @@ def taught(folder: Path, rounds: int, steps: int) -> None:
     """A step with a teacher against its parts."""
     import torch
 
-    from plume.compressing.distilling.comparisons import Comparison, Gold, Hidden, Logits, Relations, Scores
+    from plume.compressing.distilling.comparisons import DistilLoss, Gold, Logits
     from plume.compressing.distilling.computed import whole
+    from plume.compressing.distilling.inner import HiddenDistance, Relations, Scores
     from plume.compressing.distilling.lesson import DistilSettings
-    from plume.compressing.distilling.network import LABELLED, SAID, DistilledModel
+    from plume.compressing.distilling.network import LABELLED, SAID, DistilledModel, Tutor
     from plume.compressing.distilling.students import student_directory
     from plume.compressing.job import data_of
     from plume.core.batch import Batch
@@ -71,10 +72,10 @@ def taught(folder: Path, rounds: int, steps: int) -> None:
     source = folder / "tuned"
     teacher = TunedModel.load(source).model.requires_grad_(False)
     start = student_directory(source, folder / "student", student=None, depth=3, start=None, seed=0)
-    kept: tuple[Comparison, ...] = (Gold(weight=0.5), Logits(weight=0.5, temperature=2.0))
+    kept: tuple[DistilLoss, ...] = (Gold(weight=0.5), Logits(weight=0.5, temperature=2.0))
     made = plan(
         start, data_of(source, (), ()), DistilSettings, wishes=Wishes(batch=32, length=128), budget="1steps", known=True, seed=0,
-        teachers=(str(source),), comparisons=kept,
+        teachers=((str(source),),), comparisons=kept,
     )  # fmt: skip
     body, tokenizer, asked = made.ready
     declared = Declared(
@@ -120,17 +121,23 @@ def taught(folder: Path, rounds: int, steps: int) -> None:
 
     def every(batch: Batch) -> Batch:
         """All tokens in the last block too, which what looks inside needs."""
-        return whole(plain(batch))
+        return whole(plain(batch), pooled=task in teacher.pooled)
 
-    inner = {"hidden": (*kept, Hidden()), "hidden and scores": (*kept, Hidden(), Scores()), "relations": (*kept, Relations())}
+    (task,) = read(0).labels
+    tutors = {task: Tutor(model=teacher, task=task)}
+    inner = {
+        "hidden": (*kept, HiddenDistance()),
+        "hidden and scores": (*kept, HiddenDistance(), Scores()),
+        "relations": (*kept, Relations()),
+    }
     calls = {
         "student's step": trained(student, plain),
         "teacher's forward": partial(forward, plain),
         "student's step, all": trained(student, every),
         "teacher's forward, all": partial(forward, every),
-        "answers kept": trained(DistilledModel(student, None, kept), lambda batch: batch),
-        "answers asked": trained(DistilledModel(student, teacher, kept), lambda batch: bare(batch, SAID)),
-        **{name: trained(DistilledModel(student, teacher, how), lambda batch: batch) for name, how in inner.items()},
+        "answers kept": trained(DistilledModel(student, {}, kept), lambda batch: batch),
+        "answers asked": trained(DistilledModel(student, tutors, kept), lambda batch: bare(batch, SAID)),
+        **{name: trained(DistilledModel(student, tutors, how), lambda batch: batch) for name, how in inner.items()},
     }
     seconds = measured(calls, rounds, time.process_time)  # what else the machine does is not counted
     alone = seconds["student's step"]
