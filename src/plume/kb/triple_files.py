@@ -10,6 +10,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from plume.core.errors import PlumeError
+from plume.data.documents import suffix
 from plume.data.lines import read_lines
 
 _RESOURCE = r"(<[^>]*>|_:\S+)"
@@ -39,12 +40,12 @@ class Named(NamedTuple):
 
 
 def read_triples(path: Path) -> Iterator[tuple[int, Stated | Named]]:
-    """With the numbers of their lines; how to read them is found by the look of the first."""
+    """With the numbers of their lines; how to read them is found by the file's name, .nt, or the look of the first."""
     lines = ((number, line.strip("\r\n \ufeff")) for number, line in read_lines(path, longest=None))
     reader: Callable[[str, str], Stated | Named] | None = None
     for number, line in lines:
         if line and not (line.startswith("#") and "\t" not in line):
-            reader = reader or _reader(line)
+            reader = reader or (_ntriple if suffix(path) == ".nt" else _reader(line))
             yield number, reader(line, f"{path}, line {number}")
     if reader is None:
         raise PlumeError(f"{path} holds no triple: write subject, relation and object in a line, with tabs between.")

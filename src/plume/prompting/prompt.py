@@ -38,6 +38,9 @@ def prompt(settings: PromptSettings, folder: Path, *, quiet: bool = False) -> Pr
     refuse_kind(settings.task)
     if settings.text and not method.unlabelled:
         raise PlumeError(f"--method {method.name} learns from the labelled examples alone: leave out --text, or take {_taking_text()}.")
+    if not method.prompted and (settings.templates or settings.words):
+        given = " and ".join(option for option, said in (("--template", settings.templates), ("--labels", settings.words)) if said)
+        raise PlumeError(f"--method {method.name} is a control and uses no prompt: leave out {given}.")
     if settings.by_folds and settings.dev:
         raise PlumeError("--dev-by-folds measures within the training examples, and --dev on a file: leave one of them out.")
     job = PromptJob(settings=settings, folder=folder, quiet=quiet)

@@ -229,6 +229,8 @@ class Index:
             top = min(top, max(1, self.backend.count()[1]))
         side, reranker = arguments.side(self.folder, self.settings, by or self.default_by), load_reranker(rerank)
         wide = max(top, CANDIDATES) if side == "hybrid" or reranker else top
+        if self._embedder is None:
+            self.condition(where)  # what is wrong in it is said before the model is loaded
         vectors = self._query_vectors(queries) if side != "words" else None
         with self.backend.snapshot():
             condition = self.condition(where)

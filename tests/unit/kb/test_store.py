@@ -65,6 +65,11 @@ def test_labels_in_other_languages_are_other_names(tmp_path: Path) -> None:
     assert kb.id_of("红楼梦") == kb.id_of("Dream of the Red Chamber") == 0 and kb.name_of(0) == "Dream of the Red Chamber"
 
 
+def test_a_broken_first_line_of_ntriples_is_read_as_such(tmp_path: Path) -> None:
+    with pytest.raises(PlumeError, match=r"t\.nt, line 1 is no triple as N-Triples writes them"):
+        made(tmp_path, "<http://e.org/Q1> <http://e.org/by> Q2\n", file="t.nt")
+
+
 def test_the_fingerprint_is_of_the_content(tmp_path: Path) -> None:
     kb = made(tmp_path, FILMS)
     lines = FILMS.splitlines(keepends=True)

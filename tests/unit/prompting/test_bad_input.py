@@ -55,6 +55,13 @@ def test_files_of_templates_say_which_line_is_wrong(body_of: Any, tmp_path: Path
     refused(bert, out, GOOD, "is no file, and no template either", template="It was good. " * 100)
 
 
+def test_controls_use_no_prompt(body_of: Any, tmp_path: Path) -> None:
+    bert, out = body_of("bert"), tmp_path / "out"
+    for method in ("tfidf", "frozen", "fine-tuning"):
+        refused(bert, out, GOOD, f"--method {method} is a control and uses no prompt: leave out --template.", method=method)
+    refused(bert, out, GOOD, "leave out --template and --labels", method="tfidf", labels="box=a,letter=b")
+
+
 def test_tokens_that_cannot_be(body_of: Any, tmp_path: Path) -> None:
     bert, out = body_of("bert"), tmp_path / "out"
     refused(bert, out, GOOD, "has {soft:0}, which is no token that could be learned", template="{text}{soft:0} It is ___.")

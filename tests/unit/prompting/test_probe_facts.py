@@ -94,7 +94,7 @@ def test_scores_are_those_of_the_clozes(family: str, body_of: Any, files: tuple[
         (FACTS, "finds\t[X] finds it\n", r"needs \[X\] for the subject and \[Y\]"),
         (FACTS, "finds\t[X] finds [Y] ___\n", "has a blank of its own"),
         (FACTS, "eats\t[X] eats [Y]\n", "no template for any relation of the facts: finds, paints"),
-        ("a\talone\tb\n", TEMPLATES, "one alone is always the likeliest"),
+        ("a\talone\tb\n", TEMPLATES, "one right and one wrong"),
         ("a\tfinds\thome\nb\tfinds\t☃\n", TEMPLATES, "no relation has two objects that this model's vocabulary can write"),
     ],
 )
@@ -103,6 +103,12 @@ def test_files_with_mistakes(facts: str, templates: str, said: str, body_of: Any
         (tmp_path / name).write_text(text, encoding="utf-8")
     with pytest.raises(PlumeError, match=said):
         plume.probe_facts(body_of("bert"), tmp_path / "facts", templates=tmp_path / "templates")
+
+
+def test_a_fact_that_can_only_be_right_is_not_asked(body_of: Any, files: tuple[Path, Path], tmp_path: Path) -> None:
+    (tmp_path / "facts.tsv").write_text("a\tpaints\tthe letter\na\tpaints\thome\nb\tpaints\thome\n", encoding="utf-8")
+    made = plume.probe_facts(body_of("bert"), tmp_path / "facts.tsv", templates=files[1])["relations"][0]
+    assert [one["subject"] for one in made["answers"]] == ["b"] and made["facts"] == 1
 
 
 def test_both_forms_of_a_file_are_the_same_facts(tmp_path: Path) -> None:

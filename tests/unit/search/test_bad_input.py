@@ -172,3 +172,10 @@ def test_searching_what_is_not_there(index: Index, tmp_path: Path) -> None:
 def test_queries(name: str, text: str, said: str, tmp_path: Path) -> None:
     with pytest.raises(PlumeError, match=said):
         read_queries(write(tmp_path, name, text))
+
+
+def test_a_wrong_filter_is_told_before_a_model_is_loaded(tmp_path: Path) -> None:
+    index = Index.create(tmp_path / "v", dimension=2)
+    index.add([{"id": "a", "text": "one"}], vectors=np.ones((1, 2), np.float32))
+    with pytest.raises(PlumeError, match="colour"):
+        index.search("one", by="vectors", where="colour = 'red'")

@@ -78,10 +78,10 @@ def probe_facts(
     """All relations that have a template, in the order of the file."""
     said = read_relations(templates)
     asked = [_Asked.of(name, said[name], some, settings, whole.abilities) for name, some in by_relation(read_facts(facts), said, templates)]
-    usable = [one for one in asked if len(one.candidates) >= _FEWEST]
+    usable = [one for one in asked if one.facts]
     if not usable:
         raise PlumeError(
-            f"{facts}: no relation has two objects that this model's vocabulary can write, and one alone is always the likeliest: give others."
+            f"{facts}: no relation has two objects that this model's vocabulary can write, one right and one wrong: give others."
         )
     for one in usable:  # templates that this model cannot read are refused before anything is computed
         for template in one.templates:
@@ -115,7 +115,8 @@ class _Asked:
         written = [one for one in ordered if cut[one] and can.tokenizer.unknown not in cut[one]]
         candidates = written[: settings.candidates or None]
         among = set(candidates)
-        facts = [fact for fact in known if fact.object in among]
+        right = Counter(fact.subject for fact in known if fact.object in among)  # each fact stands once
+        facts = [fact for fact in known if fact.object in among and right[fact.subject] < len(candidates)]  # the others could only be right
         if settings.rows and len(facts) > settings.rows:
             facts = random.Random(f"{settings.seed} {relation}").sample(facts, settings.rows)
         return cls(
