@@ -22,6 +22,7 @@ class FewShotSet:
     dev: str
     template: str
     labels: str | None
+    others: tuple[str, ...] = ()  # templates, for methods that take several
     texts: tuple[str, ...]
     label: str | None
     task: str = "classification"
@@ -29,42 +30,54 @@ class FewShotSet:
     a_class: int | None = None  # examples, where not what is asked for: FewCLUE's 42 are six for each place of the right idiom
 
 
+UNLABELLED = 200  # rows
+
 SETS = {
     "sst2": FewShotSet(
-        train="sst2/train.tsv", dev="sst2/dev.tsv", template="{text} It was ___.", labels="0=terrible,1=great", texts=("sentence",), label="label"
+        train="sst2/train.tsv", dev="sst2/dev.tsv", template="{text} It was ___.",
+        others=("{text} All in all, ___.", "Just ___! {text}"), labels="0=terrible,1=great", texts=("sentence",), label="label"
     ),
     "cr": FewShotSet(
-        train="cr/train.tsv", dev="cr/dev.tsv", template="{text} It was ___.", labels="0=terrible,1=great", texts=("sentence",), label="label"
+        train="cr/train.tsv", dev="cr/dev.tsv", template="{text} It was ___.",
+        others=("{text} All in all, ___.", "Just ___! {text}"), labels="0=terrible,1=great", texts=("sentence",), label="label"
     ),
     "subj": FewShotSet(
-        train="subj/train.tsv", dev="subj/dev.tsv", template="{text} This is ___.", labels="0=opinion,1=fact", texts=("sentence",), label="label"
+        train="subj/train.tsv", dev="subj/dev.tsv", template="{text} This is ___.",
+        others=("{text} All this is ___.", "It is ___: {text}"), labels="0=opinion,1=fact", texts=("sentence",), label="label"
     ),
     "trec": FewShotSet(
-        train="trec/train.tsv", dev="trec/dev.tsv", template="___: {text}", texts=("question",), label="coarse",
+        train="trec/train.tsv", dev="trec/dev.tsv", template="___: {text}",
+        others=("{text} ( ___ )", "[ ___ ] {text}"), texts=("question",), label="coarse",
         labels="ABBR=Expression,DESC=Description,ENTY=Entity,HUM=Human,LOC=Location,NUM=Number",
     ),
     "ag_news": FewShotSet(
-        train="ag_news/train.csv", dev="ag_news/dev.csv", template="{text} This is ___ news.", labels="0=world,1=sports,2=business,3=technology",
+        train="ag_news/train.csv", dev="ag_news/dev.csv", template="{text} This is ___ news.",
+        others=("{text} ( ___ )", "[ ___ ] {text}"), labels="0=world,1=sports,2=business,3=technology",
         texts=("1",), label="2",
     ),
     "mrpc": FewShotSet(
-        train="mrpc/msr-para-train.tsv", dev="mrpc/msr-para-val.tsv", template="{text} ___, {text_b}", labels="0=No,1=Yes", task="paraphrase",
+        train="mrpc/msr-para-train.tsv", dev="mrpc/msr-para-val.tsv", template="{text} ___, {text_b}",
+        others=("{text} ___. {text_b}", "\"{text}\" ___, \"{text_b}\""), labels="0=No,1=Yes", task="paraphrase",
         texts=("#1 String", "#2 String"), label="Quality",
     ),
     "rte": FewShotSet(
-        train="rte/train.tsv", dev="rte/dev.tsv", template="{text}? ___, {text_b}", labels="entailment=Yes,not_entailment=No", task="nli",
+        train="rte/train.tsv", dev="rte/dev.tsv", template="{text}? ___, {text_b}",
+        others=("{text}? ___. {text_b}", "\"{text}\"? ___, \"{text_b}\""), labels="entailment=Yes,not_entailment=No", task="nli",
         texts=("sentence1", "sentence2"), label="label",
     ),
     "chnsenticorp": FewShotSet(
-        train="chnsenticorp/train.tsv", dev="chnsenticorp/dev.tsv", template="总之很___。{text}", labels="0=差,1=好", texts=("text_a",),
+        train="chnsenticorp/train.tsv", dev="chnsenticorp/dev.tsv", template="总之很___。{text}",
+        others=("{text}总之很___。", "真___！{text}"), labels="0=差,1=好", texts=("text_a",),
         label="label", language="zh",
     ),
     "tnews": FewShotSet(
-        train="tnews_fewclue/train.json", dev="tnews_fewclue/dev.json", template="这是___新闻：{text}", labels=TNEWS, texts=("sentence",),
+        train="tnews_fewclue/train.json", dev="tnews_fewclue/dev.json", template="这是___新闻：{text}",
+        others=("{text}（___）", "［___］{text}"), labels=TNEWS, texts=("sentence",),
         label="label_desc", language="zh",
     ),
     "iflytek": FewShotSet(
-        train="iflytek_fewclue/train.json", dev="iflytek_fewclue/dev.json", template="这是___应用：{text}", labels=None, texts=("sentence",),
+        train="iflytek_fewclue/train.json", dev="iflytek_fewclue/dev.json", template="这是___应用：{text}",
+        others=("{text}（___）", "［___］{text}"), labels=None, texts=("sentence",),
         label="label_des", language="zh",
     ),
     "chid": FewShotSet(
@@ -74,8 +87,17 @@ SETS = {
 }  # fmt: skip
 
 
-def cut_rows(one: FewShotSet, data: Path, *, cut: int, a_class: int, rows: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The examples of a cut, `a_class` of each label, and the test rows, which are the same for all cuts."""
+@dataclass(frozen=True, kw_only=True)
+class Cut:
+    """A set's few examples, its test rows, and other training rows for methods that look at texts alone."""
+
+    train: list[dict[str, Any]]
+    dev: list[dict[str, Any]]
+    unlabelled: list[dict[str, Any]]
+
+
+def cut_rows(one: FewShotSet, data: Path, *, cut: int, a_class: int, rows: int) -> Cut:
+    """`a_class` examples of each label; the test rows are the same for all cuts."""
     from plume.core.part import replace
     from plume.prompting.folds import example_row
     from plume.tuning.options import named
@@ -88,14 +110,16 @@ def cut_rows(one: FewShotSet, data: Path, *, cut: int, a_class: int, rows: int) 
         task = replace(task, unseen=True)  # test rows of labels that no example has are left out below
     wanted = TaskData(task=task, train=(str(data / one.train),), dev=(str(data / one.dev),))
     read = prepare(wanted, Columns(texts=one.texts, answer=one.label))
-    source, kept, taken = random.Random(f"cut {cut}"), [], dict[str, int]()
+    source, kept, spare, taken = random.Random(f"cut {cut}"), [], [], dict[str, int]()
     for example in source.sample(read.train, len(read.train)):
         taken[str(example.answer)] = taken.get(str(example.answer), 0) + 1
         if taken[str(example.answer)] <= (one.a_class or a_class):
             kept.append(example)
+        elif len(spare) < UNLABELLED:
+            spare.append(example)  # its answer is not looked at
     asked = [example for example in read.dev if str(example.answer) in taken]
     dev = random.Random("test rows").sample(asked, min(rows, len(asked)))
-    return [example_row(one) for one in kept], [example_row(one) for one in dev]
+    return Cut(**{name: [example_row(one) for one in found] for name, found in (("train", kept), ("dev", dev), ("unlabelled", spare))})
 
 
 def write_rows(path: Path, rows: list[dict[str, Any]]) -> Path:

@@ -22,11 +22,12 @@ from pathlib import Path
 
 from _few_shot_sets import SETS, cut_rows, write_rows
 
-METHODS = "tfidf,frozen,fine-tuning,zero-shot,pattern,adapters,p-tuning,soft,prefix,prefix+head=true"
+METHODS = "tfidf,frozen,fine-tuning,zero-shot,pattern,pet,adapters,p-tuning,soft,prefix,prefix+head=true"
 WITHOUT_A_BODY = ("tfidf",)
+TRAIN, DEV, UNLABELLED = "train.jsonl", "dev.jsonl", "unlabelled.jsonl"
 
 
-def cell(body: Path, name: str, method: str, train: Path, dev: Path, seed: int) -> float:
+def cell(body: Path, name: str, method: str, work: Path, seed: int) -> float:
     """Accuracy on the test rows."""
     from plume.prompting.method import method as declared
     from plume.prompting.options import prompt_from_options
@@ -34,17 +35,21 @@ def cell(body: Path, name: str, method: str, train: Path, dev: Path, seed: int) 
 
     one = SETS[name]
     called, *settings = method.split("+")
-    given = {"template": one.template, "labels": one.labels} if declared(called).prompted else {}
+    chosen, given = declared(called), {}
+    if chosen.prompted:
+        given = {"template": [one.template, *one.others] if chosen.several else one.template, "labels": one.labels}
+    if chosen.unlabelled and not chosen.text_optional:
+        given["text"] = work / UNLABELLED
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out"
         prompt_from_options(
-            body, train=train, out=out, task=one.task, method=called, settings=settings, length=128, seed=seed, quiet=True, **given
+            body, train=work / TRAIN, out=out, task=one.task, method=called, settings=settings, length=128, seed=seed, quiet=True, **given
         )
-        return load_tuned(out).evaluate(dev).scores["accuracy"]
+        return load_tuned(out).evaluate(work / DEV).scores["accuracy"]
 
 
-def setfit(python: str, hf: Path, train: Path, dev: Path, seed: int) -> float:
-    command = [python, str(Path(__file__).with_name("_setfit_peer.py")), str(hf), str(train), str(dev), str(seed)]
+def setfit(python: str, hf: Path, work: Path, seed: int) -> float:
+    command = [python, str(Path(__file__).with_name("_setfit_peer.py")), str(hf), str(work / TRAIN), str(work / DEV), str(seed)]
     said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return float(json.loads(said.strip().splitlines()[-1])["accuracy"])
 
@@ -100,15 +105,16 @@ def main() -> None:
         started = time.monotonic()
         rows = cut_rows(SETS[name], asked.data, cut=cut, a_class=asked.a_class, rows=asked.rows)
         work = asked.out / f"work-{shown}-{name}-{method}-{cut}"
-        train, dev = write_rows(work / "train.jsonl", rows[0]), write_rows(work / "dev.jsonl", rows[1])
+        for file, some in ((TRAIN, rows.train), (DEV, rows.dev), (UNLABELLED, rows.unlabelled)):
+            write_rows(work / file, some)
         if method == "setfit":
-            accuracy = setfit(asked.setfit_python, Path(theirs[body]), train, dev, cut)
+            accuracy = setfit(asked.setfit_python, Path(theirs[body]).absolute(), work, cut)
         else:
-            accuracy = cell(Path(bodies[body]), name, method, train, dev, cut)
+            accuracy = cell(Path(bodies[body]), name, method, work, cut)
         shutil.rmtree(work)
         seconds = round(time.monotonic() - started, 1)
         result = {
-            "body": shown, "set": name, "method": method, "cut": cut, "accuracy": accuracy, "examples": len(rows[0]), "rows": len(rows[1]),
+            "body": shown, "set": name, "method": method, "cut": cut, "accuracy": accuracy, "examples": len(rows.train), "rows": len(rows.dev),
             "seconds": seconds,
         }  # fmt: skip
         done.parent.mkdir(parents=True, exist_ok=True)
