@@ -1,6 +1,6 @@
 """Small sizes that train in minutes on a CPU; the widths and depths are those of BERT's published miniatures (arXiv:1908.08962).
 
-What they change, in every family of Transformers:
+What they change, in every family of Transformers; recurrent families have the warm start as well:
 
 - Rows of 128 tokens, batches of 16, a vocabulary of 16,000, and a peak learning rate that suits the width.
 - The rate rises over a tenth of the run and falls to zero in a line, whatever the paper's schedule; the optimizer is Muon for the blocks'
@@ -70,9 +70,11 @@ def sized_recurrent(base: Recipe, size: str, *, width: int, embedding: int, voca
 def with_small_recurrent(
     base: Recipe, figures: dict[str, tuple[int, int, int]], *further: Recipe, small: Callable[[Recipe], Recipe]
 ) -> dict[str, Recipe]:
-    """The published sizes and small ones: by size the width, the token vectors' and the vocabulary; `small` says what else is changed."""
+    """The published sizes and small ones, which begin warm: by size the width, the token vectors' and the vocabulary; `small` says what else is
+    changed."""
+    warm = replace(base, warm_start=WarmStart())
     made = [
-        small(sized_recurrent(base, size, width=width, embedding=embedding, vocabulary=vocabulary))
+        small(sized_recurrent(warm, size, width=width, embedding=embedding, vocabulary=vocabulary))
         for size, (width, embedding, vocabulary) in figures.items()
     ]
     return {recipe.size: recipe for recipe in (*made, base, *further)}
