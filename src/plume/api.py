@@ -34,6 +34,7 @@ from plume.search.index import Index as Index
 from plume.static.model import WordModel
 from plume.static.recipe import StaticRecipe
 from plume.train import runs
+from plume.train.signals import raise_if_stopped
 from plume.tuning import options as tuning
 from plume.tuning.exchange import export_tuned, import_tuned
 from plume.tuning.loaded import Loaded, load_tuned
@@ -63,17 +64,19 @@ def pretrain(
     of the command line: seed, save_every; for networks tokenizer, init, add_words, accumulate, precision, device, workers, log_every, shard,
     recompute, tensorboard, lexicon, documents; for word vectors threads.
     """
-    runs.start(recipe, corpus=corpus, out=Path(out), budget=budget, objectives=objectives, overrides=overrides, quiet=quiet, **settings)
-    return _trained(out)
+    stopped_by = runs.start(
+        recipe, corpus=corpus, out=Path(out), budget=budget, objectives=objectives, overrides=overrides, quiet=quiet, **settings
+    )
+    return _trained(out, stopped_by)
 
 
 def resume(folder: str | Path, *, budget: str | None = None, quiet: bool = False) -> LanguageModel | WordModel:
     """Go on with a run, from its last checkpoint."""
-    runs.go_on(Path(folder), budget=budget, quiet=quiet)
-    return _trained(folder)
+    return _trained(folder, runs.go_on(Path(folder), budget=budget, quiet=quiet))
 
 
-def _trained(folder: str | Path) -> LanguageModel | WordModel:
+def _trained(folder: str | Path, stopped_by: str | None) -> LanguageModel | WordModel:
+    raise_if_stopped(stopped_by, folder)
     model = load(folder)
     assert not isinstance(model, TunedModel), "the run has pre-trained it"
     return model
@@ -105,12 +108,15 @@ def tune(
     overrides …; of retrieval and rag also documents, and of rag retriever: what returns embeds, or answers (`ask`).
     """
     if task == "rag":
-        start_rag(Path(model), train=train, dev=dev, out=Path(out), quiet=quiet, **options)
+        answering = start_rag(Path(model), train=train, dev=dev, out=Path(out), quiet=quiet, **options)
+        raise_if_stopped(answering.outcome.stopped_by, out)
         return load(out)
     if task == "retrieval":
-        start_retrieval(Path(model), train=train, dev=dev, out=Path(out), quiet=quiet, **options)
+        searching = start_retrieval(Path(model), train=train, dev=dev, out=Path(out), quiet=quiet, **options)
+        raise_if_stopped(searching.outcome.stopped_by, out)
         return load(out)
-    tuning.start_from_options(Path(model), task=task, train=train, dev=dev, out=Path(out), quiet=quiet, **options)
+    made = tuning.start_from_options(Path(model), task=task, train=train, dev=dev, out=Path(out), quiet=quiet, **options)
+    raise_if_stopped(made.outcome.stopped_by, out)
     return load_tuned(out)
 
 
@@ -120,7 +126,8 @@ def prompt(model: str | Path, *, train: tuning.Paths, out: str | Path, quiet: bo
     `options` are those of the command line: task, method, template, labels, dev, text (files without labels), columns, label (column), epochs,
     batch, rate, length, budget, seed, `settings` of the method by dotted path, and the usual ones by name: tokens, shots, calibrate.
     """
-    prompt_from_options(Path(model), train=train, out=Path(out), quiet=quiet, **options)
+    made = prompt_from_options(Path(model), train=train, out=Path(out), quiet=quiet, **options)
+    raise_if_stopped(made.stopped_by, out)
     return load_tuned(out)
 
 
@@ -142,7 +149,8 @@ def compress(
     `options` are those of the command line: train, dev, text, epochs, batch, rate, length, budget, seed, `settings` of the method by dotted path
     ("keep=0.5"), and the usual ones by name: student, start, depth, temperature, keep.
     """
-    compress_from_options(models, method=method, out=Path(out), quiet=quiet, **options)
+    made = compress_from_options(models, method=method, out=Path(out), quiet=quiet, **options)
+    raise_if_stopped(made.stopped_by, out)
     return load(out)
 
 
@@ -179,8 +187,7 @@ def compare(
     made = run_study(study, Path(out), resume=resume, quiet=quiet)
     assert made is not None
     write_report(made.results, Path(out), language=language)
-    if made.stopped_by is not None:
-        raise KeyboardInterrupt(f"stopped by {made.stopped_by}, and saved; call again with resume=True")
+    raise_if_stopped(made.stopped_by, out)
     return made.results
 
 

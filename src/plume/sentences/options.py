@@ -15,6 +15,7 @@ from plume.sentences import training
 from plume.sentences.losses import Matryoshka
 from plume.sentences.method import SentenceMethod, method
 from plume.sentences.training import Trained
+from plume.train.signals import raise_if_stopped
 from plume.tuning.options import ONE_TOKEN, check_numbers, parsed
 from plume.tuning.settings import Wishes
 from plume.tuning.task import Columns
@@ -31,13 +32,14 @@ def train(
     `options` are those of the command line: dev, dimensions (Matryoshka's), pooling, dropout, columns, score, epochs, batch, rate, length, budget,
     seed, accumulate, language, precision, device, save_every, tensorboard, overrides.
     """
-    start_from_options(Path(model), method=method, text=text, out=Path(out), quiet=quiet, **options)
+    made = start_from_options(Path(model), method=method, text=text, out=Path(out), quiet=quiet, **options)
+    raise_if_stopped(made.outcome.stopped_by, out)
     return LanguageModel.load(out)
 
 
 def resume(folder: str | Path, *, quiet: bool = False) -> LanguageModel:
     """Go on with a run, from its last checkpoint."""
-    training.resume(Path(folder), quiet=quiet)
+    raise_if_stopped(training.resume(Path(folder), quiet=quiet).outcome.stopped_by, folder)
     return LanguageModel.load(folder)
 
 

@@ -6,6 +6,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 
 
@@ -29,3 +30,9 @@ def watched_signals() -> Iterator[list[str]]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def raise_if_stopped(stopped_by: str | None, folder: str | Path) -> None:
+    """For who called from Python: a model that was stopped on the way is not what was asked for."""
+    if stopped_by is not None:
+        raise KeyboardInterrupt(f"stopped by {stopped_by}, and saved: {folder} can be resumed")
