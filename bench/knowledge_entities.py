@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -335,7 +336,10 @@ def main() -> None:
             )
             began = time.process_time()
             if not (folder / "train" / "outcome.json").exists():
-                pretrain.begin_fresh(settings, folder, quiet=True)
+                stopped_by = pretrain.begin_fresh(settings, folder, quiet=True).outcome.stopped_by
+                if stopped_by is not None:
+                    shutil.rmtree(folder)
+                    raise SystemExit(f"{folder} was stopped by {stopped_by}, and will be trained again.")
             found = cell | measure(world, kb, folder) | {"seconds": round(time.process_time() - began)}
             with results.open("a", encoding="utf-8") as handle:
                 handle.write(json.dumps(found) + "\n")

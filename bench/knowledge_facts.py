@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import shutil
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -146,7 +147,10 @@ def main() -> None:
             folder, began = out / f"{arm}-{given.steps}", time.process_time()
             if not (folder / "train" / "outcome.json").exists():
                 settings = make_settings(recipe, corpus=out / "told.jsonl", budget=f"{given.steps}steps", seed=seed, kb=out / "kb")
-                pretrain.begin_fresh(settings, folder, quiet=True)
+                stopped_by = pretrain.begin_fresh(settings, folder, quiet=True).outcome.stopped_by
+                if stopped_by is not None:
+                    shutil.rmtree(folder)
+                    raise SystemExit(f"{folder} was stopped by {stopped_by}, and will be trained again.")
             found = cell | measure(world, out / "kb", folder) | {"seconds": round(time.process_time() - began)}
             with results.open("a", encoding="utf-8") as handle:
                 handle.write(json.dumps(found, ensure_ascii=False) + "\n")
