@@ -147,7 +147,7 @@ class Bench:
     def dimensions(self, body: str, folder: Path) -> Rows:
         """Whitening and principal components, cut."""
         width = plume.load(folder).width
-        for kept in (one for one in (width, 256, 128, 64) if one <= width):
+        for kept in dict.fromkeys(one for one in (width, 256, 128, 64) if one <= width):
             for name, transform in (("whitened", Whiten(dimensions=kept)), ("principal components", PrincipalComponents(dimensions=kept))):
                 cell = self.cell(f"{body}.{type(transform).__name__}{kept}", lambda how=transform: self.transformed(folder, how))  # type: ignore[misc]
                 yield f"{name}, {kept}", [cell]
