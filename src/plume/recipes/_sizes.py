@@ -3,8 +3,8 @@
 What they change, in every family of Transformers; recurrent families have the warm start as well:
 
 - Rows of 128 tokens, batches of 16, a vocabulary of 16,000, and a peak learning rate that suits the width.
-- The rate rises over a tenth of the run and falls to zero in a line, whatever the paper's schedule; the optimizer is Muon for the blocks'
-  matrices and AdamW for the rest (`--set 'training.optimizer=AdamW()'`).
+- The rate rises over a tenth of the run and falls to zero in a line, whatever the paper's schedule; the optimizer is Muon, with decay, for the
+  blocks' matrices and AdamW for the rest (`--set 'training.optimizer=AdamW()'`).
 - Token vectors begin as word2vec's, learned on the same tokens and charged to the budget (`--set warm_start=none` begins at random).
 - No dropout: a run of minutes sees each sentence a few times at most, and dropout only slows it (as ALBERT §4.8 found at scale).
 - First weights are scaled to the width: at the published 0.02 a width of 128 is slow to leave the unigram plateau.
@@ -81,8 +81,11 @@ def with_small_recurrent(
 
 
 def _small_training(training: Training) -> Training:
-    """The rates above are AdamW's and Muon's, whatever the published sizes were trained by; Adafactor clips steps, these have gradients clipped."""
-    return replace(training, optimizer=Muon(), clip=training.clip or 1.0)
+    """The rates above are AdamW's and Muon's, whatever the published sizes were trained by; Adafactor clips steps, these have gradients clipped.
+
+    Without decay Muon's matrices grow with every step, and what they have learned is harder to tune: docs/learning.md.
+    """
+    return replace(training, optimizer=Muon(decay=0.1), clip=training.clip or 1.0)
 
 
 def _shrunk(base: Recipe, size: str) -> Recipe:
