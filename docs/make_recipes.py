@@ -31,9 +31,10 @@ draws them for any recipe, including your own.
 MEASURED = """## What each learns
 
 Every family's `tiny` (Transformers: width 128, two blocks; an encoder–decoder has two of each), trained by the same command, one seed.
-Transformers have 3.1e12 FLOPs, about one minute of one core, of which the warm start of token vectors takes up to a fifth; families whose
-objectives predict every token spend most of that on scores of 16,000 tokens, and read fewer. Recurrent families and word vectors have what their
-row names. Other work ran on the machine: seconds say nothing of speed.
+Transformers have 3.1e12 FLOPs, about one minute of one core, of which the warm start of token vectors takes up to a fifth (before Muon had
+decay); families whose objectives predict every token spend most of that on scores of 16,000 tokens, and read fewer.
+Recurrent families and word vectors have what their row names.
+Other work ran on the machine: seconds say nothing of speed.
 
 *Loss* is the held-out loss, in nats per prediction. *Baseline* is the context-free
 loss: for tokens, knowing how frequent each is and copying what the input shows at the same place (for BERT 0.9 × entropy + 0.14; of T5's spans
